@@ -1,0 +1,63 @@
+# Two commands matter: `make run` and `make test`. Both work on a fresh machine with Python 3.11 and make.
+PORT ?= 8000
+PYTHON ?= python3
+BIN := .venv/bin
+MANAGE := $(BIN)/python manage.py
+
+.PHONY: run test test-embedded chaos lint format lock clean
+
+run: .venv/runs
+	@$(MANAGE) migrate --verbosity 0
+	@$(MANAGE) seed_demo
+	@exec $(MANAGE) run_all --port $(PORT)
+
+test: .venv/tests
+	@$(BIN)/python -m tests.servers
+
+test-embedded: .venv/tests
+	@$(BIN)/python -m tests.servers --modes embedded
+
+SECONDS ?= 60
+SEED ?= 1
+chaos: .venv/tests
+	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED) --mode both
+
+lint: .venv/tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+		$(MANAGE) check --deploy --fail-level WARNING
+	$(MANAGE) makemigrations --check --dry-run
+	$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null
+
+format: .venv/tests
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: .venv/tests
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" --upgrade requirements.in -o requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+		--custom-compile-command "make lock" --upgrade requirements-dev.in -o requirements-dev.txt
+
+clean:
+	rm -rf .venv var
+
+# The virtual environment, with what running needs (`runs`) and what testing needs besides (`tests`).
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Punctual needs Python 3.11 or later; $(PYTHON) is older. Try: make PYTHON=python3.11 …"; exit 1; }
+	@deploy/make-venv.sh $(PYTHON)
+
+.venv/runs: .venv/bin/python requirements.txt
+	@echo "Installing what Punctual runs on …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/tests: .venv/bin/python requirements-dev.txt
+	@echo "Installing what the tests need …"
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ .venv/runs

@@ -1,0 +1,98 @@
+"""Reads the environment for the settings: one function a kind of value, each wrong value told with its remedy."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+env = environ.Env()
+
+# A database host that vanishes without a word would otherwise hold whoever waits for it for minutes.
+UNTIL_GIVEN_UP = {
+    "connect_timeout": 5,  # seconds
+    "keepalives_idle": 10,  # seconds of silence before the first probe
+    "keepalives_interval": 5,  # seconds between probes
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,  # milliseconds for what was sent to be acknowledged
+}
+
+
+def env_seconds(name: str, default: float) -> timedelta:
+    """A positive length of time, given in seconds."""
+    text = os.environ.get(name, "")
+    try:
+        seconds = float(text) if text else float(default)
+    except ValueError:
+        seconds = -1
+    if not 0 < seconds < 10**9:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a number of seconds above 0. Give one, such as {default}.")
+    return timedelta(seconds=seconds)
+
+
+def env_count(name: str, default: int) -> int:
+    """A whole number of at least one."""
+    text = os.environ.get(name, "")
+    try:
+        count = int(text) if text else default
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number of at least 1. Give one, such as {default}.")
+    return count
+
+
+def env_server(name: str, schemes: tuple[str, ...]) -> str:
+    """The URL of a server, or nothing."""
+    url = os.environ.get(name, "").strip()
+    if url and urlsplit(url).scheme not in schemes:
+        allowed = " or ".join(f"{scheme}://…" for scheme in schemes)
+        raise ImproperlyConfigured(f"{name} must look like {allowed}; it starts with {urlsplit(url).scheme!r}.")
+    return url
+
+
+def env_database(name: str, *, embedded: Path, pool_size: int) -> dict[str, Any]:
+    """Django's description of the database that `name` points to, or of the embedded SQLite file."""
+    url = env_server(name, ("postgres", "postgresql", "sqlite"))
+    database: dict[str, Any] = dict(env.db_url_config(url or f"sqlite:///{embedded}"))
+    if database["ENGINE"].endswith("sqlite3"):
+        database["OPTIONS"] = {
+            # Take the write lock when a transaction begins. A read that turns into a write
+            # half-way cannot wait for its turn: SQLite fails it at once.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        }
+    else:
+        options = database.setdefault("OPTIONS", {})
+        for option, value in UNTIL_GIVEN_UP.items():
+            options.setdefault(option, value)
+        # A new connection costs 5 ms, one from the pool 0.7.
+        options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10}
+    return database
+
+
+def kept_secret(path: Path) -> str:
+    """A random key that survives restarts, for whoever has not set one of their own."""
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        pass
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(secrets.token_urlsafe(64))
+    try:
+        # Of several processes that start at once, one writes the key that all of them use.
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return path.read_text()

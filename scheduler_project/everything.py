@@ -1,0 +1,58 @@
+"""Web server, poller, executor and recoverer under one command: for trying it, and for one small machine."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import Event, Thread
+
+from django.conf import settings
+from django.db import connections
+
+from execution.processes import make_executor, make_recoverer
+from scheduler_project.loop import Daemon, run_until_stopped
+from scheduler_project.web import WebServer
+from scheduling.processes import make_poller
+
+AT_ONCE = timedelta(milliseconds=1)  # the executor has waited for work itself
+LOOK = 0.5  # seconds between looks at the web server
+
+
+class Everything:
+    def __init__(self, web: WebServer, stop: Event) -> None:
+        self.web = web
+        self.stop = stop
+        self._threads: list[Thread] = []
+
+    def start(self) -> bool:
+        """Start all of it; whether the web server answers."""
+        self.web.start()
+        self._executor = make_executor()
+        self._executor.start()
+        self._run(make_poller(), settings.POLL_INTERVAL)
+        self._run(self._executor, AT_ONCE)
+        self._run(make_recoverer(), settings.RECOVER_INTERVAL)
+        return self.web.wait_until_ready(self.stop)
+
+    def wait(self) -> bool:
+        """Wait to be stopped; False when the web server ended by itself."""
+        while not self.stop.wait(LOOK):
+            if not self.web.running:
+                return False
+        return True
+
+    def end(self) -> None:
+        """Take nothing new, finish what runs, and end."""
+        self.stop.set()
+        self.web.stop()
+        for thread in self._threads:
+            thread.join()
+        self._executor.stop(settings.STOP_GRACE)
+
+    def _run(self, daemon: Daemon, interval: timedelta) -> None:
+        def run() -> None:
+            run_until_stopped(daemon, interval=interval, stop=self.stop)
+            connections.close_all()
+
+        thread = Thread(target=run, name=type(daemon).__name__.lower(), daemon=True)
+        thread.start()
+        self._threads.append(thread)

@@ -1,0 +1,60 @@
+"""One line an event: coloured on a terminal, JSON everywhere else. Libraries' own lines look the same."""
+
+from __future__ import annotations
+
+import logging.config
+import sys
+
+import structlog
+from django.core.exceptions import ImproperlyConfigured
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+FORMS = ("auto", "json", "text")
+
+
+def configure_logging(*, level: str, form: str) -> None:
+    """Send everything at or above `level` to standard error, as `json`, as `text`, or as suits what reads it."""
+    if level not in LEVELS:
+        raise ImproperlyConfigured(f"LOG_LEVEL={level!r} is none of {', '.join(LEVELS)}.")
+    if form not in FORMS:
+        raise ImproperlyConfigured(f"LOG_FORMAT={form!r} is none of {', '.join(FORMS)}.")
+    for_people = form == "text" or (form == "auto" and sys.stderr.isatty())
+    shared = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    rendered = (
+        [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        if for_people
+        else [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    )
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {
+                "lines": {
+                    "()": structlog.stdlib.ProcessorFormatter,
+                    "foreign_pre_chain": shared,
+                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered],
+                }
+            },
+            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+            "root": {"handlers": ["stderr"], "level": level},
+            # pika tells every step of every connection attempt; what matters we say ourselves.
+            "loggers": {"pika": {"level": "CRITICAL"}, "django.request": {"level": "ERROR"}},
+        }
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )

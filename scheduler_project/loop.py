@@ -1,0 +1,61 @@
+"""The loop around every daemon, written once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import timedelta
+from threading import Event, Thread
+from typing import Protocol
+
+import structlog
+from django.db import connections
+
+logger = structlog.get_logger(__name__)
+
+LONGEST_NAP = 5.0  # seconds between tries while rounds keep failing
+
+
+class Daemon(Protocol):
+    def tick(self) -> int:
+        """Do one round of work and return how much was done; 0 lets the loop nap."""
+
+
+def run_until_stopped(daemon: Daemon, *, interval: timedelta, stop: Event) -> None:
+    """Tick until `stop` is set. A failed round is tried again, later and later, never given up."""
+    name = type(daemon).__name__.lower()
+    failures = 0
+    while not stop.is_set():
+        nap = interval.total_seconds()
+        try:
+            did_work = daemon.tick()
+        except Exception as error:
+            did_work = 0
+            failures += 1
+            nap = min(LONGEST_NAP, nap * 2 ** min(failures, 10))
+            if failures == 1:  # said once for an outage, not at each try
+                logger.exception(f"{name}.round_failed", error=str(error), remedy="tried again until it works")
+            # A connection broken under us stays broken until it is closed.
+            connections.close_all()
+        else:
+            if failures:
+                logger.info(f"{name}.working_again", failed_rounds=failures)
+            failures = 0
+        if not did_work:
+            stop.wait(nap)
+
+
+def stop_on_signals() -> Event:
+    """An event that SIGTERM and Ctrl-C set. The second signal ends the process at once."""
+    stop = Event()
+
+    def handle(number: int, frame: object) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        # From a thread of its own: this interrupts the main thread, which may be inside `stop.wait()`
+        # and hold the very lock that `stop.set()` waits for.
+        Thread(target=stop.set).start()
+
+    signal.signal(signal.SIGTERM, handle)
+    signal.signal(signal.SIGINT, handle)
+    return stop

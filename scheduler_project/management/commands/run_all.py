@@ -1,0 +1,30 @@
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from scheduler_project.everything import Everything
+from scheduler_project.loop import stop_on_signals
+from scheduler_project.web import PortTaken, WebServer
+
+
+class Command(BaseCommand):
+    help = "Runs web server, poller, executor and recoverer together, until Ctrl-C."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *, host, port, **options):
+        stop = stop_on_signals()
+        everything = Everything(WebServer(host, port, threads=settings.WEB_THREADS), stop)
+        try:
+            ready = everything.start()
+        except PortTaken as error:
+            raise CommandError(str(error)) from None
+        if ready:
+            self.stdout.write(f"Ready: {everything.web.url}")
+            self.stdout.flush()
+        served = ready and everything.wait()
+        everything.end()
+        if not served and not stop.is_set():
+            raise CommandError("The web server ended by itself; its last lines say why.")
+        self.stdout.write("Stopped.")

@@ -1,0 +1,26 @@
+"""Every address Punctual answers at."""
+
+from django.contrib import admin
+from django.urls import include, path
+from django.views.generic import RedirectView
+from django_prometheus.exports import ExportToDjangoView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from scheduler_project import health
+
+admin.site.site_header = admin.site.site_title = "Punctual"
+admin.site.index_title = "Jobs and their history"
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", admin.site.urls),
+    path("api/v1/auth/", include("accounts.api.urls")),
+    path("api/v1/", include("jobs.api.urls")),
+    path("api/schema", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", ExportToDjangoView, name="metrics"),
+]
+handler404 = "jobs.api.problems.page_not_found"
+handler500 = "jobs.api.problems.server_error"
