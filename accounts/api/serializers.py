@@ -1,0 +1,52 @@
+"""What goes in and out of the account routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.validators import UnicodeUsernameValidator
+from django.core.exceptions import ValidationError as DjangoValidationError
+from rest_framework import serializers
+from rest_framework.validators import UniqueValidator
+
+from accounts.models import Tenant, User
+
+TAKEN = "is taken. Choose another."
+
+
+class TenantSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Tenant
+        fields = ["id", "name"]
+
+
+class UsernameField(serializers.CharField):
+    """Brought into the form it is stored in before anything is checked: `ｚoe` is `zoe`, and taken if she is."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return User.normalize_username(super().to_internal_value(data))
+
+
+class RegistrationSerializer(serializers.ModelSerializer):
+    username = UsernameField(
+        max_length=150, validators=[UnicodeUsernameValidator(), UniqueValidator(User.objects.all(), TAKEN)]
+    )
+    email = serializers.EmailField(required=True, max_length=254)
+    password = serializers.CharField(write_only=True, max_length=128, trim_whitespace=False)
+    tenant = serializers.SerializerMethodField(help_text="Your personal tenant: what you create belongs to it.")
+
+    class Meta:
+        model = User
+        fields = ["id", "username", "email", "password", "tenant"]
+        read_only_fields = ["id"]
+
+    def get_tenant(self, user: User) -> TenantSerializer(read_only=True):  # type: ignore[valid-type]
+        return TenantSerializer(user.tenants.first()).data
+
+    def validate(self, attributes: dict) -> dict:
+        try:
+            validate_password(attributes["password"], User(username=attributes["username"], email=attributes["email"]))
+        except DjangoValidationError as error:
+            raise serializers.ValidationError({"password": error.messages}) from None
+        return attributes

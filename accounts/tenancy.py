@@ -1,0 +1,46 @@
+"""Which tenant a request speaks for, and what its user may do there."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from accounts.models import Membership, User
+
+HEADER = "X-Tenant-ID"
+MAY_WRITE = (Membership.Role.OWNER, Membership.Role.MEMBER)
+
+
+class UnknownTenant(Exception):
+    """The request names a tenant that is not one of the user's, or the user has none."""
+
+
+class MayOnlyLook(Exception):
+    """The user's role in the tenant does not allow changes."""
+
+
+def membership_for(user: User, wanted: str | None, *, to_write: bool) -> Membership:
+    """The user's membership in the tenant `wanted`; without a wish, in the one they have belonged to longest.
+
+    A tenant that exists but is not theirs is told from one that does not exist by nobody.
+    """
+    own = user.memberships.select_related("tenant").order_by("created_at", "id")
+    membership = own.first() if wanted is None else own.filter(tenant=_id(wanted)).first()
+    if membership is None:
+        raise UnknownTenant(_remedy(own, wanted))
+    if to_write and membership.role not in MAY_WRITE:
+        raise MayOnlyLook(f"In {membership.tenant} you are a {membership.role}. Ask an owner to make you a member.")
+    return membership
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def _remedy(own, wanted: str | None) -> str:
+    if wanted is None:
+        return "You belong to no tenant. Ask an owner to invite you."
+    names = ", ".join(f"{one.tenant_id} ({one.tenant.name})" for one in own[:5]) or "none"
+    return f"{HEADER}: {wanted[:64]!r} is not one of your tenants. Yours: {names}."
