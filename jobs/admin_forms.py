@@ -1,0 +1,81 @@
+"""The admin's job form: the same checks as the API's, each told beside its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from execution.registry import InvalidPayload, UnknownTask, registry
+from jobs.audit import LIMITS
+from jobs.clock import database_now
+from jobs.documents import UnstorableDocument, check_document
+from jobs.models import Job
+from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
+from jobs.states import JobStatus
+from scheduling.recurrence import InvalidSchedule, parse_schedule
+
+
+def task_choices() -> list[tuple[str, str]]:
+    return [(name, name) for name in registry.names()]
+
+
+class SecondsField(forms.FloatField):
+    def __init__(self, *, min_value: float = 0.1) -> None:
+        text = "Seconds. Empty: what the task says."
+        super().__init__(required=False, min_value=min_value, max_value=LONGEST, help_text=text)
+
+
+class JobForm(forms.ModelForm):
+    task = forms.ChoiceField(choices=task_choices)
+    schedule = forms.JSONField(
+        required=False,
+        help_text='Empty: now. {"type": "cron", "expression": "30 10 * * 5", "timezone": "Asia/Jakarta"} · '
+        '{"type": "interval", "seconds": 600} · {"type": "once", "run_at": "2030-01-01T00:00:00Z"}',
+    )
+
+    max_retries = forms.IntegerField(
+        required=False, min_value=0, max_value=MOST_RETRIES, help_text="Empty: what the task says."
+    )
+
+    retry_delay = SecondsField()
+    retry_delay_cap = SecondsField()
+    time_limit = SecondsField()
+    lease = SecondsField(min_value=SHORTEST_LEASE)
+
+    class Meta:
+        model = Job
+        fields = ["name", "tenant", "task", "payload", "schedule", "priority", *LIMITS]
+
+    def clean_payload(self) -> Any:
+        payload = self.cleaned_data["payload"]
+        try:
+            check_document(payload)
+        except UnstorableDocument as error:
+            raise forms.ValidationError(str(error)) from None
+        return payload
+
+    def clean_schedule(self) -> Any:
+        schedule = self.cleaned_data["schedule"]
+        # An unchanged schedule may well have its only run behind it; an emptied one stays as it was.
+        if not schedule:
+            return self.instance.schedule or None
+        if "schedule" in self.changed_data:
+            try:
+                parse_schedule(schedule, now=database_now())
+            except InvalidSchedule as error:
+                raise forms.ValidationError(f"{error.field}: {error}") from None
+        return schedule
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.instance.status == JobStatus.CANCELLED:
+            raise forms.ValidationError("A cancelled job cannot be changed. Create a new one.")
+        if "task" in cleaned and "payload" in cleaned:
+            try:
+                registry.get(cleaned["task"]).read(cleaned["payload"])
+            except UnknownTask as error:
+                self.add_error("task", str(error))
+            except InvalidPayload as error:
+                self.add_error("payload", [f"{field}: {message}" for field, message in error.errors.items()])
+        return cleaned

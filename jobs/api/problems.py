@@ -1,0 +1,116 @@
+"""Every error as `application/problem+json`: what is wrong, where, and what to do.
+
+One table says which status a domain error has; views never catch them.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from accounts.tenancy import MayOnlyLook, UnknownTenant
+from execution.registry import InvalidPayload, UnknownTask
+from jobs.states import IllegalMove
+from scheduling.recurrence import InvalidSchedule
+
+CONTENT_TYPE = "application/problem+json"
+DATABASE_AWAY = (OperationalError, InterfaceError)
+RETRY_AFTER = "5"  # seconds: about what a database takes to come back
+
+Fault = dict[str, str]
+
+
+def problem(status: int, detail: str, errors: list[Fault] | None = None, headers: dict | None = None) -> Response:
+    """The answer for something that went wrong."""
+    body: dict[str, Any] = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+    }
+    if errors:
+        body["errors"] = errors
+    return Response(body, status=status, headers=headers, content_type=CONTENT_TYPE)
+
+
+def problem_response(error: Exception, context: Any) -> Response | None:
+    """DRF's exception handler. What it does not know is a bug, and answers 500."""
+    set_rollback()
+    match error:
+        case UnknownTask():
+            return _invalid([{"field": "task", "message": str(error)}])
+        case InvalidPayload():
+            return _invalid(
+                [
+                    {"field": f"payload.{field}".rstrip("."), "message": message}
+                    for field, message in error.errors.items()
+                ]
+            )
+        case InvalidSchedule():
+            field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
+            return _invalid([{"field": field, "message": str(error)}])
+        case exceptions.ValidationError():
+            return _invalid(_flatten(error.detail))
+        case IllegalMove():
+            return problem(409, str(error))
+        case Http404() | ObjectDoesNotExist():
+            return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
+        case UnknownTenant() | MayOnlyLook() | PermissionDenied():
+            return problem(403, str(error) or "You may not do this.")
+        case exceptions.APIException():
+            return problem(error.status_code, _detail(error), headers=_headers(error))
+        case _ if isinstance(error, DATABASE_AWAY):
+            return problem(
+                503, "The database does not answer. Try again shortly.", headers={"Retry-After": RETRY_AFTER}
+            )
+    return None
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+    """For addresses that lead nowhere."""
+    detail = f"Nothing is at {request.path[:200]}. The API is described at /api/docs."
+    body = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": detail}
+    return JsonResponse(body, status=404, content_type=CONTENT_TYPE)
+
+
+def server_error(request: HttpRequest) -> JsonResponse:
+    """For our own mistakes."""
+    detail = "Something went wrong on our side. It is in the log; please report it."
+    body = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": detail}
+    return JsonResponse(body, status=500, content_type=CONTENT_TYPE)
+
+
+def _invalid(errors: list[Fault]) -> Response:
+    detail = "; ".join(f"{error['field']}: {error['message']}" for error in errors[:3])
+    return problem(400, detail, errors)
+
+
+def _flatten(detail: Any, path: str = "") -> list[Fault]:
+    """DRF's nested errors as a flat list of field and message."""
+    if isinstance(detail, dict):
+        pairs = ((f"{path}.{key}" if path else str(key), value) for key, value in detail.items())
+        return [fault for where, value in pairs for fault in _flatten(value, where)]
+    if isinstance(detail, list):
+        return [fault for value in detail for fault in _flatten(value, path)]
+    return [{"field": path.replace(".non_field_errors", "") or "body", "message": str(detail)}]
+
+
+def _detail(error: exceptions.APIException) -> str:
+    detail = error.detail
+    return str(detail.get("detail", detail)) if isinstance(detail, dict) else str(detail)
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(error.wait) + 1)
+    return headers

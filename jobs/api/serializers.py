@@ -1,0 +1,170 @@
+"""What goes in and out of the job and execution routes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from jobs.models import Attempt, Execution, Job
+from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
+from jobs.states import Priority
+
+SCHEDULE_SCHEMA = {
+    "oneOf": [
+        {
+            "type": "object",
+            "title": title,
+            "properties": {"type": {"type": "string", "enum": [kind]}, **properties},
+            "required": ["type", *required],
+            "additionalProperties": False,
+        }
+        for title, kind, properties, required in (
+            ("Now", "now", {}, []),
+            ("Once", "once", {"run_at": {"type": "string", "format": "date-time"}}, ["run_at"]),
+            (
+                "Interval",
+                "interval",
+                {
+                    "seconds": {"type": "integer", "minimum": 1, "maximum": 31_536_000},
+                    "start_at": {"type": "string", "format": "date-time"},
+                },
+                ["seconds"],
+            ),
+            (
+                "Cron",
+                "cron",
+                {
+                    "expression": {"type": "string", "example": "30 10 * * 5"},
+                    "timezone": {"type": "string", "default": "UTC", "example": "Asia/Jakarta"},
+                },
+                ["expression"],
+            ),
+        )
+    ]
+}
+
+
+@extend_schema_field(SCHEDULE_SCHEMA)
+class ScheduleField(serializers.JSONField):
+    """Passed on as it came: the schedule's own reader knows best what is wrong with it."""
+
+
+@extend_schema_field({"type": "object", "additionalProperties": True})
+class PayloadField(serializers.JSONField):
+    """Passed on as it came: checked against the task's own schema."""
+
+
+class PriorityField(serializers.ChoiceField):
+    """A name outside, a number inside."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=[priority.name.lower() for priority in Priority], **options)
+
+    def to_internal_value(self, data: Any) -> int:
+        return Priority[super().to_internal_value(data).upper()]
+
+    def to_representation(self, value: int) -> str:
+        return Priority(value).name.lower()
+
+
+class SecondsField(serializers.FloatField):
+    """A length of time; without one, the task's own."""
+
+    def __init__(self, *, min_value: float = 0.1, **options: Any) -> None:
+        super().__init__(min_value=min_value, max_value=LONGEST, required=False, allow_null=True, **options)
+
+
+class StrictSerializer(serializers.ModelSerializer):
+    """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            writable = [name for name, field in self.fields.items() if not field.read_only]
+            unknown = sorted(set(data) - set(writable))
+            if unknown:
+                message = f"cannot be set. Allowed: {', '.join(writable)}."
+                raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
+        return super().to_internal_value(data)
+
+
+class JobSerializer(StrictSerializer):
+    payload = PayloadField(required=False)
+    schedule = ScheduleField(required=False, help_text="When to run; without one, now.")
+    priority = PriorityField(required=False, help_text="Without one, normal.")
+    max_retries = serializers.IntegerField(min_value=0, max_value=MOST_RETRIES, required=False, allow_null=True)
+    retry_delay = SecondsField(help_text="Before the first retry; each further one waits twice as long.")
+    retry_delay_cap = SecondsField(help_text="Before any retry, at most.")
+    time_limit = SecondsField(help_text="For one attempt; past it, it is stopped and has failed.")
+    lease = SecondsField(min_value=SHORTEST_LEASE, help_text="After this silence, a worker is taken for lost.")
+    owner = serializers.CharField(source="owner.username", read_only=True, default=None)
+
+    class Meta:
+        model = Job
+        fields = [
+            "id",
+            "name",
+            "task",
+            "payload",
+            "schedule",
+            "priority",
+            "max_retries",
+            "retry_delay",
+            "retry_delay_cap",
+            "time_limit",
+            "lease",
+            "status",
+            "next_run_at",
+            "owner",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = ["id", "status", "next_run_at", "created_at", "updated_at"]
+
+
+class AttemptSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Attempt
+        fields = ["number", "outcome", "error", "traceback", "worker", "started_at", "finished_at"]
+
+
+class ExecutionSerializer(serializers.ModelSerializer):
+    priority = PriorityField(read_only=True)
+    job = serializers.UUIDField(source="job_id", read_only=True)
+
+    class Meta:
+        model = Execution
+        fields = [
+            "id",
+            "job",
+            "task",
+            "priority",
+            "cause",
+            "status",
+            "attempt",
+            "due_at",
+            "recorded_at",
+            "queued_at",
+            "started_at",
+            "finished_at",
+            "worker",
+            "result",
+            "error",
+            "reason",
+        ]
+
+
+class MomentSerializer(serializers.Serializer):
+    at = serializers.DateTimeField()
+    event = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class ExecutionDetailSerializer(ExecutionSerializer):
+    payload = PayloadField(source="effective_payload", read_only=True)
+    attempts = AttemptSerializer(many=True, read_only=True)
+    timeline = MomentSerializer(many=True, read_only=True)
+
+    class Meta(ExecutionSerializer.Meta):
+        fields = [*ExecutionSerializer.Meta.fields, "payload", "attempts", "timeline"]

@@ -1,0 +1,135 @@
+"""The routes of jobs and executions. A view translates: fetch within the tenant, one call, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import mixins, status, viewsets
+from rest_framework.decorators import action
+from rest_framework.generics import get_object_or_404
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.tenancy import HEADER, membership_for
+from jobs import services
+from jobs.api.filters import ExecutionFilter, JobFilter
+from jobs.api.pagination import NewestFirst
+from jobs.api.serializers import ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
+from jobs.models import Execution, Job
+from jobs.timeline import timeline
+
+
+class TenantScoped(viewsets.GenericViewSet):
+    """Sees nothing outside the tenant the request speaks for."""
+
+    pagination_class = NewestFirst
+    lookup_value_regex = "[^/]+"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        writes = request.method not in SAFE_METHODS
+        self.tenant = membership_for(request.user, request.headers.get(HEADER), to_write=writes).tenant
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="list_jobs", summary="List jobs, newest first"),
+    create=extend_schema(operation_id="create_job", summary="Create a job"),
+    retrieve=extend_schema(operation_id="get_job", summary="Read a job"),
+    partial_update=extend_schema(operation_id="update_job", summary="Change a job from its next due time on"),
+    destroy=extend_schema(operation_id="delete_job", summary="Delete a job; its history stays"),
+)
+class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, TenantScoped):
+    queryset = Job.objects.kept().select_related("owner")
+    serializer_class = JobSerializer
+    filterset_class = JobFilter
+    http_method_names = ["get", "post", "patch", "delete", "head", "options"]
+
+    def get_queryset(self) -> QuerySet[Job]:
+        if getattr(self, "swagger_fake_view", False):
+            return Job.objects.none()
+        return super().get_queryset().for_tenant(self.tenant)
+
+    def perform_create(self, serializer: JobSerializer) -> None:
+        wanted = services.NewJob(**serializer.validated_data)
+        serializer.instance = services.create_job(wanted, tenant=self.tenant, actor=self.request.user)
+
+    def partial_update(self, request: Request, pk: str) -> Response:
+        job = self.get_object()
+        serializer = self.get_serializer(job, data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        return self._answer(services.update_job(job, dict(serializer.validated_data), actor=request.user))
+
+    def destroy(self, request: Request, pk: str) -> Response:
+        services.delete_job(self.get_object(), actor=request.user)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(operation_id="pause_job", summary="Make no more executions until resumed", request=None)
+    @action(detail=True, methods=["post"])
+    def pause(self, request: Request, pk: str) -> Response:
+        return self._answer(services.pause_job(self.get_object(), actor=request.user))
+
+    @extend_schema(operation_id="resume_job", summary="Go on with the next due time from now", request=None)
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        return self._answer(services.resume_job(self.get_object(), actor=request.user))
+
+    @extend_schema(operation_id="cancel_job", summary="End a job for good and cancel what waits", request=None)
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        return self._answer(services.cancel_job(self.get_object(), actor=request.user))
+
+    @extend_schema(
+        operation_id="run_job",
+        summary="Run a job now, without disturbing its schedule",
+        request=None,
+        responses={202: ExecutionSerializer},
+    )
+    @action(detail=True, methods=["post"])
+    def run(self, request: Request, pk: str) -> Response:
+        execution = services.run_job_now(self.get_object(), actor=request.user)
+        return Response(ExecutionSerializer(execution).data, status=status.HTTP_202_ACCEPTED)
+
+    def _answer(self, job: Job) -> Response:
+        return Response(self.get_serializer(job).data)
+
+
+class ExecutionsViewSet(mixins.ListModelMixin, TenantScoped):
+    queryset = Execution.objects.all()
+    serializer_class = ExecutionSerializer
+    filterset_class = ExecutionFilter
+
+    def get_queryset(self) -> QuerySet[Execution]:
+        if getattr(self, "swagger_fake_view", False):
+            return Execution.objects.none()
+        return super().get_queryset().for_tenant(self.tenant)
+
+
+@extend_schema_view(
+    list=extend_schema(
+        operation_id="list_job_executions",
+        summary="List a job's executions, latest due time first",
+        parameters=[OpenApiParameter("job_id", UUID, OpenApiParameter.PATH)],
+    )
+)
+class JobExecutionsViewSet(ExecutionsViewSet):
+    def get_queryset(self) -> QuerySet[Execution]:
+        job = get_object_or_404(Job.objects.kept().for_tenant(self.tenant), pk=self.kwargs["job_id"])
+        return super().get_queryset().filter(job=job)
+
+
+@extend_schema_view(
+    list=extend_schema(operation_id="list_executions", summary="List executions, latest due time first"),
+    retrieve=extend_schema(operation_id="get_execution", summary="Read an execution with its timeline and attempts"),
+)
+class ExecutionViewSet(mixins.RetrieveModelMixin, ExecutionsViewSet):
+    def get_serializer_class(self) -> Any:
+        return ExecutionDetailSerializer if self.action == "retrieve" else ExecutionSerializer
+
+    def get_object(self) -> Execution:
+        execution = super().get_object()
+        execution.timeline = timeline(execution)
+        return execution

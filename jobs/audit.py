@@ -1,0 +1,24 @@
+"""Writes down who did what to which job, with what it looked like before and after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accounts.models import User
+from jobs.models import AuditEvent, Job
+
+LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
+FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, "status", "next_run_at")
+
+
+def snapshot(job: Job) -> dict[str, Any]:
+    """The job as an audit event keeps it."""
+    kept = {field: getattr(job, field) for field in FIELDS}
+    return kept | {"next_run_at": job.next_run_at.isoformat() if job.next_run_at else None}
+
+
+def write(
+    action: str, job: Job, actor: User | None, *, before: dict[str, Any] | None, after: dict[str, Any] | None
+) -> None:
+    """Call it in the transaction of the act, so that neither stands without the other."""
+    AuditEvent.objects.create(tenant_id=job.tenant_id, actor=actor, action=action, job=job, before=before, after=after)

@@ -1,0 +1,45 @@
+"""Identifiers that sort by time. Pure.
+
+An execution's id is derived from what makes it unique, so recording a due time twice is a
+primary-key conflict instead of a second run, whoever tries.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from uuid import UUID
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def _uuid(milliseconds: int, rest: bytes, version: int) -> UUID:
+    """48 bits of time, then the other 80, less those that say which kind of UUID this is."""
+    value = (milliseconds & (1 << 48) - 1) << 80 | int.from_bytes(rest, "big")
+    value = value & ~(0xF << 76) | version << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return UUID(int=value)
+
+
+def new_job_id() -> UUID:
+    """A random id (UUIDv7): jobs listed by id are listed by creation."""
+    return _uuid(time.time_ns() // 1_000_000, os.urandom(10), version=7)
+
+
+def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
+    """The one id (UUIDv8) of the execution that `cause` makes of this job for this due time.
+
+    A hash tells the microseconds and the job apart, the cause tells a run asked for by hand
+    from a scheduled one that happens to be due at the same instant.
+    """
+    microseconds = (due_at - EPOCH) // MICROSECOND
+    identity = job_id.bytes + microseconds.to_bytes(8, "big", signed=True) + cause.encode()
+    return _uuid(microseconds // 1000, blake2b(identity, digest_size=10).digest(), version=8)
+
+
+def time_of(identifier: UUID) -> datetime:
+    """The instant, to the millisecond, that a job's or an execution's id carries."""
+    return EPOCH + timedelta(milliseconds=identifier.int >> 80)

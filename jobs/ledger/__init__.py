@@ -1,0 +1,24 @@
+"""Moves whole batches of executions through their life: the hot path's SQL, all of it.
+
+Models make the same moves one row at a time. Here a batch costs one statement, and every
+statement carries its own guard (status, and `attempt` as the fencing token), so a caller may
+repeat it or race with another without harm. It decides nothing: callers say what moves where.
+"""
+
+from jobs.ledger.recording import NewExecution, NextRun, let_rest, mark_queued, record
+from jobs.ledger.working import Attempted, Claim, Outcome, claim, heartbeat, read_claims, settle
+
+__all__ = [
+    "Attempted",
+    "Claim",
+    "NewExecution",
+    "NextRun",
+    "Outcome",
+    "claim",
+    "heartbeat",
+    "let_rest",
+    "mark_queued",
+    "read_claims",
+    "record",
+    "settle",
+]

@@ -1,0 +1,82 @@
+"""A batch of rows that SQL can join, in PostgreSQL's words and in SQLite's.
+
+Statements are written once: each starts with `WITH r AS (…)`, made here, and names its
+columns unlike the tables' own so that RETURNING needs no prefix (SQLite allows none).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from jobs.states import CLAIMABLE
+
+Row = Sequence[Any]
+CLAIMABLE_SQL = "(" + ", ".join(f"'{status}'" for status in sorted(CLAIMABLE)) + ")"
+
+
+def run(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], *, lock: str = "", **values: Any
+) -> list[tuple]:
+    """Execute `statement` over `rows` and return what it returns.
+
+    `columns` gives each column of `r` its PostgreSQL type; `%(name)s` in the statement stands for
+    one of `values`. With `lock`, the named table's rows whose id is the first column are locked
+    first, in the order of their ids, so that no two batches can wait for each other.
+    """
+    if not rows:
+        return []
+    if connection.vendor == "sqlite":
+        source, parameters = _sqlite_source(columns, rows)
+    else:
+        source, parameters = _postgres_source(columns, rows, lock)
+    values = {name: _scalar(value) for name, value in values.items()}
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH r AS ({source}) {statement}", parameters | values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def as_uuid(value: Any) -> UUID:
+    """An id as it came back: SQLite returns text."""
+    return value if isinstance(value, UUID) else UUID(value)
+
+
+def as_uuids(rows: Iterable[tuple]) -> list[UUID]:
+    """The ids in the first column of `rows`."""
+    return [as_uuid(value) for value, *_ in rows]
+
+
+def _postgres_source(columns: Mapping[str, str], rows: Sequence[Row], lock: str) -> tuple[str, dict[str, Any]]:
+    arrays = zip(*rows, strict=True)
+    parameters = {f"r_{name}": list(array) for name, array in zip(columns, arrays, strict=True)}
+    unnest = ", ".join(f"%(r_{name})s::{_array_type(kind)}" for name, kind in columns.items())
+    source = f"SELECT r.* FROM unnest({unnest}) AS r({', '.join(columns)})"
+    if lock:
+        key = next(iter(columns))
+        source += f" JOIN {lock} AS locked ON locked.id = r.{key} ORDER BY locked.id FOR UPDATE OF locked"
+    return source, parameters
+
+
+def _array_type(kind: str) -> str:
+    # Documents travel as text: a list of them would be taken for one array document.
+    return "text[]::jsonb[]" if kind == "jsonb" else f"{kind}[]"
+
+
+def _sqlite_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+    fields = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(columns))
+    document = json.dumps([[_scalar(value) for value in row] for row in rows])
+    return f"SELECT {fields} FROM json_each(%(r_rows)s)", {"r_rows": document}
+
+
+def _scalar(value: Any) -> Any:
+    """As the database stores it: SQLite has neither ids nor instants of its own."""
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    if isinstance(value, UUID) and not connection.features.has_native_uuid_field:
+        return value.hex
+    return value

@@ -1,0 +1,114 @@
+"""From a due time to a queued execution: the poller's moves."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from jobs.ids import execution_id
+from jobs.ledger.batch import CLAIMABLE_SQL, as_uuids, run
+from jobs.states import Cause, JobStatus, Status
+
+Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
+
+
+@dataclass(frozen=True, slots=True)
+class NewExecution:
+    """What is known of an execution before it is recorded."""
+
+    job_id: UUID
+    tenant_id: UUID
+    task: str
+    priority: int
+    due_at: datetime
+    cause: Cause = Cause.SCHEDULE
+    attempt: int = 0
+
+    @property
+    def id(self) -> UUID:
+        return execution_id(self.job_id, self.due_at, self.cause)
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """When a job is due again; never, when `at` is None."""
+
+    job_id: UUID
+    at: datetime | None
+
+
+def record(
+    executions: Sequence[NewExecution], next_runs: Sequence[NextRun], *, now: datetime, wake_at: datetime
+) -> set[UUID]:
+    """Write executions as SCHEDULED and their jobs' next runs; return the ids that were new.
+
+    Call it in a transaction that holds the jobs' locks: both or neither. An execution recorded
+    before is left as it is.
+    """
+    run(
+        """
+        UPDATE jobs_job SET next_run_at = r.next, leased_until = NULL,
+            status = CASE WHEN r.next IS NULL THEN %(finished)s ELSE status END
+        FROM r WHERE id = r.this
+        """,
+        {"this": "uuid", "next": "timestamptz"},
+        [(job.job_id, job.at) for job in next_runs],
+        finished=JobStatus.FINISHED.value,
+    )
+    new = run(
+        """
+        INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven,
+            due_at, not_before, wake_at, recorded_at, worker, error, reason)
+        SELECT r.this, r.of_job, r.of_tenant, r.of_task, r.urgency, r.why, %(status)s, 0, 0,
+            r.due, r.due, %(wake_at)s, %(now)s, '', '', ''
+        FROM r WHERE true
+        ON CONFLICT (id) DO NOTHING RETURNING id
+        """,
+        {
+            "this": "uuid",
+            "of_job": "uuid",
+            "of_tenant": "uuid",
+            "of_task": "text",
+            "urgency": "smallint",
+            "why": "text",
+            "due": "timestamptz",
+        },
+        [(e.id, e.job_id, e.tenant_id, e.task, e.priority, e.cause.value, e.due_at) for e in executions],
+        status=Status.SCHEDULED.value,
+        wake_at=wake_at,
+        now=now,
+    )
+    return set(as_uuids(new))
+
+
+def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> None:
+    """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
+    run(
+        f"""
+        UPDATE jobs_execution SET queued_at = %(now)s, wake_at = %(wake_at)s,
+            status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
+        FROM r WHERE id = r.this AND attempt = r.made AND status IN {CLAIMABLE_SQL}
+        """,
+        {"this": "uuid", "made": "integer"},
+        list(sent),
+        lock="jobs_execution",
+        scheduled=Status.SCHEDULED.value,
+        queued=Status.QUEUED.value,
+        now=now,
+        wake_at=wake_at,
+    )
+
+
+def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
+    """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
+    run(
+        """
+        UPDATE jobs_execution SET wake_at = %(wake_at)s FROM r WHERE id = r.this AND status = r.expected
+        """,
+        {"this": "uuid", "expected": "text"},
+        [(one, status.value) for one, status in executions],
+        lock="jobs_execution",
+        wake_at=wake_at,
+    )

@@ -1,0 +1,223 @@
+"""From a claim to an outcome: the executor's moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from jobs.ledger.batch import CLAIMABLE_SQL, as_uuid, run
+from jobs.limits import Limits
+from jobs.models import Attempt, Execution
+from jobs.states import FINAL, AttemptOutcome, Status
+
+CLOCK_TOLERANCE = timedelta(milliseconds=50)  # a retry delivered this early is on time: clocks and timers differ
+IDENTITY = 7  # columns of a claim that are taken as they are
+Attempted = tuple[UUID, int]  # an execution, and the number of an attempt at it
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run an execution, until the lease ends or a higher `attempt` is given out."""
+
+    execution_id: UUID
+    attempt: int
+    job_id: UUID
+    tenant_id: UUID
+    task: str
+    priority: int
+    forgiven: int
+    payload: Any
+    worker: str
+    started_at: datetime | None
+    limits: Limits  # as far as the job has its own
+    suspect: bool  # an earlier attempt took its worker with it, or may have
+
+    @property
+    def id(self) -> UUID:
+        return self.execution_id
+
+    @property
+    def key(self) -> Attempted:
+        return self.execution_id, self.attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an attempt, told by whoever held it (or found its worker gone)."""
+
+    execution_id: UUID
+    attempt: int
+    status: Status
+    at: datetime
+    wake_at: datetime | None = None
+    retry_at: datetime | None = None
+    result: Any = None
+    error: str = ""
+    traceback: str = ""
+    worker: str = ""
+    started_at: datetime | None = None
+    in_doubt: bool = False
+    forgiven: bool = False  # the attempt does not count
+
+
+def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime) -> list[Claim]:
+    """Take those that are free and due, and return them; the others are somebody else's or finished.
+
+    The attempt is counted here, so a payload that kills its worker runs out of attempts too.
+    """
+    won = run(
+        f"""
+        UPDATE jobs_execution SET status = %(running)s, attempt = attempt + 1, started_at = %(now)s,
+            wake_at = %(until)s, worker = %(worker)s
+        FROM r WHERE id = r.this AND not_before <= %(latest)s
+            AND status IN {CLAIMABLE_SQL}
+        RETURNING id, attempt
+        """,
+        {"this": "uuid"},
+        [(one,) for one in ids],
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+        now=now,
+        latest=now + CLOCK_TOLERANCE,
+        until=until,
+        worker=worker,
+    )
+    ours = {(as_uuid(one), attempt) for one, attempt in won}
+    executions = Execution.objects.filter(pk__in=[one for one, _ in ours]).order_by("-priority", "not_before")
+    # Whoever is frozen before this second look, for longer than its lease, sees a number that is somebody else's.
+    return [claim for claim in read_claims(executions) if claim.key in ours]
+
+
+def read_claims(executions: QuerySet[Execution]) -> list[Claim]:
+    """The claims that stand on these executions."""
+    rows = list(
+        executions.values_list(
+            "id",
+            "attempt",
+            "job_id",
+            "tenant_id",
+            "task",
+            "priority",
+            "forgiven",
+            "payload",
+            "job__payload",
+            "worker",
+            "started_at",
+            "job__max_retries",
+            "job__retry_delay",
+            "job__retry_delay_cap",
+            "job__time_limit",
+            "job__lease",
+        )
+    )
+    in_doubt = Attempt.objects.filter(outcome=AttemptOutcome.UNKNOWN)
+    tried = [one for one, attempt, *_ in rows if attempt > 1]
+    suspects = set(in_doubt.filter(execution__in=tried).values_list("execution_id", flat=True)) if tried else set()
+    return [
+        Claim(
+            *identity,
+            payload=of_job if own is None else own,
+            worker=worker,
+            started_at=started_at,
+            limits=Limits(max_retries, *map(_seconds, lengths)),
+            suspect=identity[0] in suspects,
+        )
+        for identity, (own, of_job, worker, started_at, max_retries, *lengths) in (
+            (row[:IDENTITY], row[IDENTITY:]) for row in rows
+        )
+    ]
+
+
+def _seconds(value: float | None) -> timedelta | None:
+    return None if value is None else timedelta(seconds=value)
+
+
+def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, bool]:
+    """Extend leases (execution, attempt, until); return those still ours, and whether each is to be cancelled."""
+    kept = run(
+        """
+        UPDATE jobs_execution SET wake_at = r.until
+        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s
+        RETURNING id, attempt, cancel_requested_at
+        """,
+        {"this": "uuid", "mine": "integer", "until": "timestamptz"},
+        leases,
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+    )
+    return {(as_uuid(one), attempt): cancelled is not None for one, attempt, cancelled in kept}
+
+
+def settle(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
+    """Write outcomes, and a row for each attempt that did not complete; return those that counted, with their status.
+
+    An outcome of a worker that lost its lease changes nothing. One that would be tried again, or
+    give up, ends as cancelled where that was asked for. Call it in a transaction.
+    """
+    moved = run(
+        """
+        UPDATE jobs_execution SET result = r.answer, error = r.complaint,
+            status = CASE WHEN r.stays OR cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
+            wake_at = CASE WHEN r.stays OR cancel_requested_at IS NULL THEN r.wake END,
+            finished_at = CASE WHEN r.stays OR cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
+            not_before = coalesce(r.again, not_before), forgiven = forgiven + r.pardon
+        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s RETURNING id, attempt, status
+        """,
+        {
+            "this": "uuid",
+            "mine": "integer",
+            "target": "text",
+            "stays": "boolean",
+            "answer": "jsonb",
+            "complaint": "text",
+            "wake": "timestamptz",
+            "again": "timestamptz",
+            "done": "timestamptz",
+            "ended": "timestamptz",
+            "pardon": "integer",
+        },
+        [
+            (
+                one.execution_id,
+                one.attempt,
+                one.status.value,
+                one.status is Status.COMPLETED,
+                None if one.result is None else json.dumps(one.result),
+                one.error,
+                one.wake_at,
+                one.retry_at,
+                one.at if one.status in FINAL else None,
+                one.at,
+                int(one.forgiven),
+            )
+            for one in outcomes
+        ],
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+        cancelled=Status.CANCELLED.value,
+    )
+    counted = {(as_uuid(one), attempt): Status(status) for one, attempt, status in moved}
+    Attempt.objects.bulk_create(
+        [
+            Attempt(
+                execution_id=one.execution_id,
+                number=one.attempt,
+                outcome=AttemptOutcome.UNKNOWN if one.in_doubt else AttemptOutcome.FAILED,
+                error=one.error,
+                traceback=one.traceback,
+                worker=one.worker,
+                started_at=one.started_at,
+                finished_at=one.at,
+            )
+            for one in outcomes
+            if (one.execution_id, one.attempt) in counted and one.error
+        ],
+        ignore_conflicts=True,
+    )
+    return counted

@@ -1,0 +1,27 @@
+"""The audit event: an act of a person or an API client, with what it changed."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from accounts.models import Tenant
+
+
+class AuditEvent(models.Model):
+    """Written in the same transaction as the act itself, and never changed afterwards."""
+
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="audit_events", db_index=False)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    action = models.CharField(max_length=40)
+    job = models.ForeignKey("jobs.Job", on_delete=models.PROTECT, related_name="audit_events")
+    before = models.JSONField(null=True)
+    after = models.JSONField(null=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["tenant", "-id"], name="audit_of_a_tenant")]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.actor or 'nobody'}"

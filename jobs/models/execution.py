@@ -1,0 +1,157 @@
+"""The execution: one run of a job for one due time, and the history of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.models import Tenant
+from jobs.models.job import Job
+from jobs.states import (
+    CLAIMABLE,
+    UNFINISHED,
+    Cause,
+    JobStatus,
+    Priority,
+    Status,
+    choices,
+)
+
+
+class ExecutionQuerySet(models.QuerySet["Execution"]):
+    def for_tenant(self, tenant: Tenant) -> ExecutionQuerySet:
+        return self.filter(tenant=tenant)
+
+    def unfinished(self) -> ExecutionQuerySet:
+        return self.filter(status__in=UNFINISHED)
+
+    def waiting(self) -> ExecutionQuerySet:
+        """Those no worker holds yet."""
+        return self.filter(status__in=CLAIMABLE)
+
+    def dead(self) -> ExecutionQuerySet:
+        """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
+        return self.filter(status=Status.FAILED, discarded_at=None)
+
+    def replayable(self) -> ExecutionQuerySet:
+        """The dead ones that may run again: a job that was cancelled or deleted never does."""
+        return self.dead().filter(job__deleted_at=None).exclude(job__status=JobStatus.CANCELLED)
+
+    def ready(self, now: datetime, tasks: list[str]) -> ExecutionQuerySet:
+        """Those an executor of `tasks` may claim now, most urgent first."""
+        return self.filter(status__in=(Status.QUEUED, Status.RETRYING), not_before__lte=now, task__in=tasks).order_by(
+            "-priority", "not_before"
+        )
+
+    def overdue(self, now: datetime) -> ExecutionQuerySet:
+        """Those that should have moved by now: something went wrong, or nobody has started."""
+        return self.filter(wake_at__lte=now).order_by("wake_at")
+
+    def cancel(self, reason: str, now: datetime) -> None:
+        """Cancel every one that no worker holds, and ask for it where one does. Call it in a transaction."""
+        # Locked in the order of ids, as every batch is, so that none can wait for another.
+        unfinished = self.unfinished().order_by("pk").select_for_update(no_key=True)
+        ids = list(unfinished.values_list("pk", flat=True))
+        these = Execution.objects.filter(pk__in=ids)
+        these.waiting().update(status=Status.CANCELLED, reason=reason, finished_at=now, wake_at=None)
+        these.filter(status=Status.RUNNING).update(cancel_requested_at=now, reason=reason)
+
+    def replay(self, now: datetime, payload: Any = None) -> list[Execution]:
+        """Have dead ones run again, with `payload` if there is one; return those. Call it in a transaction.
+
+        The attempts made so far are forgiven, not forgotten: their number is the fencing token, and
+        a worker that returns from before the replay must not pass for the new one.
+        """
+        replayed = self.replayable()._locked()
+        changes = {} if payload is None else {"payload": payload}
+        Execution.objects.filter(pk__in=[one.pk for one in replayed]).update(
+            status=Status.SCHEDULED,
+            forgiven=F("attempt"),
+            not_before=now,
+            wake_at=now,  # overdue from the start: the recoverer is what sends it
+            finished_at=None,
+            error="",
+            **changes,
+        )
+        return replayed
+
+    def discard(self, now: datetime, reason: str) -> list[Execution]:
+        """Let dead ones go; return those. They stay as history. Call it in a transaction."""
+        discarded = self.dead()._locked()
+        # Nothing is left to be done for them, not even to be buried.
+        Execution.objects.filter(pk__in=[one.pk for one in discarded]).update(
+            discarded_at=now, reason=reason, wake_at=None
+        )
+        return discarded
+
+    def _locked(self) -> list[Execution]:
+        """These rows, as far as an act on them needs to know them, locked in the order of ids."""
+        return list(self.order_by("pk").select_for_update(no_key=True, of=("self",)).only("job_id", "tenant_id"))
+
+    def keep_payload(self, payload: Any) -> None:
+        """Have unfinished ones keep the payload they were recorded with. Call it in a transaction."""
+        unfinished = self.unfinished().filter(payload__isnull=True).order_by("pk").select_for_update(no_key=True)
+        Execution.objects.filter(pk__in=list(unfinished.values_list("pk", flat=True))).update(payload=payload)
+
+
+class Execution(models.Model):
+    """One due time of a job. Its id is derived from both (see `jobs.ids`), so it exists once.
+
+    Until it is finished it carries `wake_at`: the moment when, if nothing has happened, something
+    is wrong. `attempt` counts claims and is the fencing token of the worker that holds it.
+    """
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="executions", db_index=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="executions", db_index=False)
+    task = models.CharField(max_length=100)
+    priority = models.PositiveSmallIntegerField(choices=choices(Priority))
+    cause = models.CharField(max_length=10, choices=choices(Cause), default=Cause.SCHEDULE)
+    status = models.CharField(max_length=10, choices=choices(Status), default=Status.SCHEDULED)
+    attempt = models.PositiveIntegerField(default=0)
+    forgiven = models.PositiveIntegerField(default=0)  # attempts that do not count: given back, or before a replay
+    payload = models.JSONField(null=True)  # only where it differs from the job's: kept when the job is edited
+    due_at = models.DateTimeField()
+    not_before = models.DateTimeField()  # due time, or the time of the next retry
+    wake_at = models.DateTimeField(null=True)
+    recorded_at = models.DateTimeField()
+    queued_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)  # of the latest attempt
+    finished_at = models.DateTimeField(null=True)
+    cancel_requested_at = models.DateTimeField(null=True)  # while running: ends as cancelled unless it completes
+    worker = models.CharField(max_length=100, blank=True, default="")
+    result = models.JSONField(null=True)
+    error = models.TextField(blank=True, default="")  # the latest attempt's, in one line
+    discarded_at = models.DateTimeField(null=True)  # of a dead letter: a person has let it go
+    reason = models.CharField(max_length=300, blank=True, default="")  # why it was skipped, cancelled or discarded
+
+    objects = ExecutionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["job", "-id"], name="executions_of_a_job"),
+            models.Index(fields=["tenant", "-id"], name="executions_of_a_tenant"),
+            models.Index(
+                fields=["tenant", "-id"],
+                name="executions_dead",
+                condition=Q(status=Status.FAILED, discarded_at=None),
+            ),
+            models.Index(fields=["wake_at"], name="executions_to_wake", condition=Q(wake_at__isnull=False)),
+            models.Index(
+                fields=["task", "-priority", "not_before"],
+                name="executions_ready",
+                condition=Q(status__in=(Status.QUEUED, Status.RETRYING)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task} due {self.due_at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def effective_payload(self) -> Any:
+        """What the handler is given: its own payload where the job was edited since, else the job's."""
+        return self.job.payload if self.payload is None else self.payload

@@ -1,0 +1,119 @@
+"""The job: what to run, when, and for whom."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Tenant
+from jobs.ids import new_job_id
+from jobs.states import JOB_TRANSITIONS, IllegalMove, JobStatus, Priority, choices
+
+OF_TASK = "Empty: what the task says."
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def for_tenant(self, tenant: Tenant) -> JobQuerySet:
+        return self.filter(tenant=tenant)
+
+    def kept(self) -> JobQuerySet:
+        """Those nobody has deleted. Deleted ones stay, for the sake of their history."""
+        return self.filter(deleted_at=None)
+
+    def scheduled(self) -> JobQuerySet:
+        """Those that have a due time ahead, or behind and not yet recorded."""
+        return self.filter(next_run_at__isnull=False)
+
+    def due(self, now: datetime) -> JobQuerySet:
+        return self.filter(next_run_at__lte=now)
+
+
+class Job(models.Model):
+    """The definition. Has `next_run_at` while, and only while, it is active."""
+
+    id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
+    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="jobs", db_index=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="jobs"
+    )
+    name = models.CharField(max_length=200, blank=True)
+    task = models.CharField(max_length=100)
+    payload = models.JSONField(default=dict, blank=True)
+    schedule = models.JSONField(default=dict, blank=True)
+    priority = models.PositiveSmallIntegerField(choices=choices(Priority), default=Priority.NORMAL)
+    max_retries = models.PositiveSmallIntegerField(null=True, blank=True, help_text=OF_TASK)
+    retry_delay = models.FloatField(null=True, blank=True, help_text=f"Seconds before the first retry. {OF_TASK}")
+    retry_delay_cap = models.FloatField(
+        null=True, blank=True, help_text=f"Seconds before any retry, at most. {OF_TASK}"
+    )
+    time_limit = models.FloatField(null=True, blank=True, help_text=f"Seconds an attempt may take. {OF_TASK}")
+    lease = models.FloatField(
+        null=True, blank=True, help_text=f"Seconds after which a silent worker is taken for lost. {OF_TASK}"
+    )
+
+    status = models.CharField(max_length=10, choices=choices(JobStatus), default=JobStatus.ACTIVE)
+    next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
+    leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
+    version = models.PositiveIntegerField(default=1, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = JobQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [
+            models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant"),
+            models.Index(fields=["next_run_at"], name="jobs_by_due_time", condition=Q(next_run_at__isnull=False)),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(next_run_at=None) | Q(status=JobStatus.ACTIVE, deleted_at=None),
+                name="only_active_jobs_are_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name or f"{self.task} {self.id}"
+
+    def pause(self) -> None:
+        """Make no more executions until resumed."""
+        self._move(JobStatus.PAUSED, next_run_at=None)
+
+    def resume(self, next_run_at: datetime | None) -> None:
+        """Go on from `next_run_at`; without one there is nothing left to do."""
+        self._move(JobStatus.ACTIVE if next_run_at else JobStatus.FINISHED, next_run_at=next_run_at)
+
+    def cancel(self) -> None:
+        """Never make an execution again."""
+        self._move(JobStatus.CANCELLED, next_run_at=None)
+
+    def delete_softly(self, now: datetime) -> None:
+        """Disappear from every list but the history."""
+        self._change(deleted_at=now, next_run_at=None)
+
+    def edit(self, next_run_at: datetime | None, **changes: Any) -> None:
+        """Take on changed fields. A job that had run out of due times and now has one is active again."""
+        status = self.status
+        if status in (JobStatus.ACTIVE, JobStatus.FINISHED):
+            status = JobStatus.ACTIVE if next_run_at else JobStatus.FINISHED
+        self._change(status=status, next_run_at=next_run_at, **changes)
+
+    def _move(self, target: JobStatus, **changes: Any) -> None:
+        if target not in JOB_TRANSITIONS[JobStatus(self.status)]:
+            raise IllegalMove(f"A job that is {self.status} cannot become {target}.")
+        self._change(status=target, **changes)
+
+    def _change(self, **changes: Any) -> None:
+        """Write `changes` in one guarded UPDATE, so that of two rivals one loses loudly."""
+        changes |= {"version": self.version + 1, "updated_at": timezone.now(), "leased_until": None}
+        if not Job.objects.kept().filter(pk=self.pk, version=self.version).update(**changes):
+            raise IllegalMove("The job was changed by somebody else meanwhile. Read it again and repeat.")
+        for name, value in changes.items():
+            setattr(self, name, value)

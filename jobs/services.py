@@ -1,0 +1,169 @@
+"""What people and API clients do to jobs: the only way in, for the API, the admin and the demo alike.
+
+Each act is one transaction with its audit event; the due index hears of it once it is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import Tenant, User
+from execution.registry import registry
+from jobs import audit, ledger
+from jobs.clock import database_now
+from jobs.models import Execution, Job
+from jobs.states import FINAL, Cause, IllegalMove, JobStatus, Priority
+from scheduling.index import announce
+from scheduling.recurrence import parse_schedule
+
+IMMEDIATELY = {"type": "now"}
+MOST_RETRIES = 100  # doubling their delay each time, a hundred never end
+LONGEST = 7 * 24 * 3600.0  # seconds, of any limit: a week
+SHORTEST_LEASE = 1.0  # seconds: a shorter one is lost to any hiccup
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job as somebody asks for it."""
+
+    task: str
+    payload: Any = field(default_factory=dict)
+    schedule: Any = None
+    name: str = ""
+    priority: int = Priority.NORMAL
+    max_retries: int | None = None
+    retry_delay: float | None = None
+    retry_delay_cap: float | None = None
+    time_limit: float | None = None
+    lease: float | None = None
+
+
+def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
+    """Store a job and have it run when it is due.
+
+    Raises UnknownTask, InvalidPayload or InvalidSchedule before anything is stored.
+    """
+    now = database_now()
+    registry.get(wanted.task).read(wanted.payload)
+    recurrence = parse_schedule(IMMEDIATELY if wanted.schedule is None else wanted.schedule, now=now)
+    job = Job(
+        tenant=tenant,
+        owner=actor,
+        name=wanted.name,
+        task=wanted.task,
+        payload=wanted.payload,
+        schedule=recurrence.to_dict(),
+        priority=wanted.priority,
+        max_retries=wanted.max_retries,
+        retry_delay=wanted.retry_delay,
+        retry_delay_cap=wanted.retry_delay_cap,
+        time_limit=wanted.time_limit,
+        lease=wanted.lease,
+        next_run_at=recurrence.first_run(now),
+    )
+    with transaction.atomic():
+        job.save(force_insert=True)
+        audit.write("create", job, actor, before=None, after=audit.snapshot(job))
+        _announce(job)
+    return job
+
+
+def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
+    """Change a job from its next due time on. What is recorded already keeps what it was recorded with."""
+    now = database_now()
+    with _act("update", job, actor) as job:
+        if job.status == JobStatus.CANCELLED:
+            raise IllegalMove("A cancelled job cannot be changed. Create a new one.")
+        if "task" in changes or "payload" in changes:
+            registry.get(changes.get("task", job.task)).read(changes.get("payload", job.payload))
+            job.executions.all().keep_payload(job.payload)
+        next_run_at = job.next_run_at
+        if "schedule" in changes:
+            recurrence = parse_schedule(changes["schedule"], now=now)
+            changes = changes | {"schedule": recurrence.to_dict()}
+            next_run_at = None if job.status == JobStatus.PAUSED else recurrence.first_run(now)
+        job.edit(next_run_at, **changes)
+    return job
+
+
+def delete_job(job: Job, *, actor: User | None) -> None:
+    """Make a job disappear and cancel what waits. Its history stays."""
+    now = database_now()
+    with _act("delete", job, actor) as job:
+        job.delete_softly(now)
+        job.executions.all().cancel("the job was deleted", now)
+
+
+def pause_job(job: Job, *, actor: User | None) -> Job:
+    """Make no more executions until resumed. What is recorded already still runs."""
+    with _act("pause", job, actor) as job:
+        job.pause()
+    return job
+
+
+def resume_job(job: Job, *, actor: User | None) -> Job:
+    """Go on with the next due time from now. Due times that passed during the pause are not made up for."""
+    with _act("resume", job, actor) as job:
+        if job.status != JobStatus.PAUSED:
+            raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
+        job.resume(upcoming(job, database_now()))
+    return job
+
+
+def cancel_job(job: Job, *, actor: User | None) -> Job:
+    """End a job for good, and cancel its executions; one that runs is asked to end, and not retried."""
+    now = database_now()
+    with _act("cancel", job, actor) as job:
+        job.cancel()
+        job.executions.all().cancel("the job was cancelled", now)
+    return job
+
+
+def cancel_execution(execution: Execution, *, actor: User | None) -> Execution:
+    """End one execution: at once while it waits; while it runs, as soon as its handler ends or is stopped."""
+    now = database_now()
+    with _act("cancel_execution", execution.job, actor):
+        current = Execution.objects.select_for_update(no_key=True).get(pk=execution.pk)
+        if current.status in FINAL:
+            raise IllegalMove(f"An execution that is {current.status} cannot be cancelled any more.")
+        Execution.objects.filter(pk=execution.pk).cancel("cancelled by hand", now)
+    execution.refresh_from_db()
+    return execution
+
+
+def run_job_now(job: Job, *, actor: User | None) -> Execution:
+    """Record an execution due now, whatever the schedule says, and without disturbing it."""
+    now = database_now()
+    with _act("run_now", job, actor) as job:
+        if job.status == JobStatus.CANCELLED:
+            raise IllegalMove("A cancelled job cannot be run. Create a new one.")
+        new = ledger.NewExecution(job.id, job.tenant_id, job.task, job.priority, now, Cause.RUN_NOW)
+        # Overdue from the start: the recoverer is what sends it.
+        ledger.record([new], [], now=now, wake_at=now)
+    return Execution.objects.select_related("job").get(pk=new.id)
+
+
+def upcoming(job: Job, now: datetime) -> datetime | None:
+    """The first due time of the job's schedule after `now`."""
+    return parse_schedule(job.schedule, now=now, allow_past=True).next_after(now)
+
+
+@contextmanager
+def _act(action: str, job: Job, actor: User | None) -> Iterator[Job]:
+    """One act on one job, from the lock to the announcement. What is yielded is the job as it is now."""
+    with transaction.atomic():
+        current = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
+        before = audit.snapshot(current)
+        yield current
+        audit.write(action, current, actor, before=before, after=audit.snapshot(current))
+        _announce(current)
+
+
+def _announce(job: Job) -> None:
+    transaction.on_commit(lambda: announce({job.id: job.next_run_at}))

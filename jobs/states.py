@@ -1,0 +1,88 @@
+"""The lives of an execution and of a job, as tables. No database in here.
+
+Models make single moves with these tables, the ledger whole batches; both guard the move in
+the UPDATE itself.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+
+
+class Status(StrEnum):
+    """Where an execution stands."""
+
+    SCHEDULED = "SCHEDULED"  # recorded
+    QUEUED = "QUEUED"  # the broker has confirmed it
+    RUNNING = "RUNNING"  # a worker holds it
+    RETRYING = "RETRYING"  # an attempt failed, the next one waits for its time
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"  # retries exhausted: it is among the dead letters
+    CANCELLED = "CANCELLED"
+    SKIPPED = "SKIPPED"  # never meant to run, with the reason
+
+
+TRANSITIONS: dict[Status, frozenset[Status]] = {
+    Status.SCHEDULED: frozenset({Status.QUEUED, Status.RUNNING, Status.CANCELLED, Status.SKIPPED}),
+    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.RUNNING: frozenset(
+        {Status.COMPLETED, Status.RETRYING, Status.FAILED, Status.CANCELLED, Status.SCHEDULED}  # SCHEDULED: given back
+    ),
+    Status.RETRYING: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.COMPLETED: frozenset(),
+    Status.FAILED: frozenset({Status.SCHEDULED}),  # replayed
+    Status.CANCELLED: frozenset(),
+    Status.SKIPPED: frozenset(),
+}
+FINAL = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED, Status.SKIPPED})  # left by a person's act only
+UNFINISHED = frozenset(Status) - FINAL
+# A message may overtake the note that it was published, so SCHEDULED can be claimed too.
+CLAIMABLE = frozenset(status for status, targets in TRANSITIONS.items() if Status.RUNNING in targets)
+
+
+class JobStatus(StrEnum):
+    """Whether a job's schedule still makes executions."""
+
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    FINISHED = "FINISHED"  # its schedule has no further due time
+    CANCELLED = "CANCELLED"
+
+
+JOB_TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
+    JobStatus.ACTIVE: frozenset({JobStatus.PAUSED, JobStatus.FINISHED, JobStatus.CANCELLED}),
+    JobStatus.PAUSED: frozenset({JobStatus.ACTIVE, JobStatus.FINISHED, JobStatus.CANCELLED}),
+    JobStatus.FINISHED: frozenset({JobStatus.ACTIVE, JobStatus.CANCELLED}),  # ACTIVE: given a new schedule
+    JobStatus.CANCELLED: frozenset(),
+}
+
+
+class Priority(IntEnum):
+    """RabbitMQ's priorities, with room between them."""
+
+    LOW = 1
+    NORMAL = 5
+    HIGH = 9
+
+
+class Cause(StrEnum):
+    """What made an execution."""
+
+    SCHEDULE = "schedule"
+    RUN_NOW = "run_now"
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt that did not complete ended."""
+
+    FAILED = "FAILED"
+    UNKNOWN = "UNKNOWN"  # its worker was lost: the effect may or may not have happened
+
+
+def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
+    """The members as Django's choices."""
+    return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]
+
+
+class IllegalMove(Exception):
+    """A state was asked to change in a way its table does not allow, or a rival changed it first."""

@@ -1,0 +1,40 @@
+"""The life of one execution as a list of moments, oldest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from jobs.models import Execution
+from jobs.states import AttemptOutcome, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    at: datetime
+    event: str
+    detail: str = ""
+
+
+def timeline(execution: Execution) -> list[Moment]:
+    """Everything that is known to have happened, from the row's own times and its failed attempts."""
+    moments = [
+        Moment(execution.due_at, "due"),
+        Moment(execution.recorded_at, "recorded", f"by {execution.get_cause_display().lower()}"),
+    ]
+    if execution.queued_at:
+        moments.append(Moment(execution.queued_at, "queued"))
+    for attempt in execution.attempts.all():
+        if attempt.started_at:
+            moments.append(Moment(attempt.started_at, "started", f"attempt {attempt.number} on {attempt.worker}"))
+        ended = "attempt lost" if attempt.outcome == AttemptOutcome.UNKNOWN else "attempt failed"
+        moments.append(Moment(attempt.finished_at, ended, f"attempt {attempt.number}: {attempt.error}"))
+    if execution.started_at and execution.status in (Status.RUNNING, Status.COMPLETED):
+        moments.append(Moment(execution.started_at, "started", f"attempt {execution.attempt} on {execution.worker}"))
+    if execution.finished_at:
+        moments.append(Moment(execution.finished_at, execution.status.lower(), execution.error or execution.reason))
+    if execution.discarded_at:
+        moments.append(Moment(execution.discarded_at, "discarded", execution.reason))
+    if execution.status == Status.RETRYING:
+        moments.append(Moment(execution.not_before, "next attempt"))
+    return sorted(moments, key=lambda moment: moment.at)
