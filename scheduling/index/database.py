@@ -1,0 +1,54 @@
+"""The due index where there is no Redis: the jobs themselves, through an index on `next_run_at`.
+
+Most of the port has nothing to do here, because the truth needs no copy. Only leases are kept,
+in a column of the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from uuid import UUID
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Q
+
+from jobs.models import Job
+from scheduling.index.base import DueIndex, IndexUnavailable
+
+
+class DatabaseDueIndex(DueIndex):
+    def put(self, due: Mapping[UUID, datetime]) -> None:
+        """Nothing to do: whoever wrote the job's new due time ended its lease with it."""
+
+    def discard(self, jobs: Collection[UUID]) -> None:
+        pass
+
+    def lease(self, *, now: datetime, until: datetime, limit: int) -> list[UUID]:
+        with transaction.atomic():
+            free = Job.objects.due(now).filter(Q(leased_until=None) | Q(leased_until__lte=now))
+            # Jobs another poller is leasing at this moment are skipped, not waited for.
+            due = free.order_by("next_run_at").select_for_update(skip_locked=True, no_key=True)
+            jobs = list(due.values_list("pk", flat=True)[:limit])
+            Job.objects.filter(pk__in=jobs).update(leased_until=until)
+        return jobs
+
+    def settle(self, next_due: Mapping[UUID, datetime | None]) -> None:
+        """Nothing to do: the transaction that recorded the next run ended the lease."""
+
+    def restore(self, due: Mapping[UUID, datetime]) -> None:
+        pass
+
+    @contextmanager
+    def rebuilding(self) -> Iterator[None]:
+        yield
+
+    def size(self) -> int:
+        return Job.objects.scheduled().count()
+
+    def ping(self) -> None:
+        try:
+            connection.ensure_connection()
+        except DatabaseError as error:
+            raise IndexUnavailable(f"The database does not answer: {error}") from error

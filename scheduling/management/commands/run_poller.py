@@ -1,0 +1,19 @@
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduling.processes import make_poller
+
+
+class Command(BaseCommand):
+    help = "Turns due jobs into executions. Run as many as you like."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--once", action="store_true", help="one round, then end")
+
+    def handle(self, *, once, **options):
+        poller = make_poller()
+        if once:
+            self.stdout.write(f"Dispatched {poller.tick()} job(s).")
+        else:
+            run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())

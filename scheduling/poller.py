@@ -1,0 +1,75 @@
+"""Turns due jobs into executions.
+
+The poller decides *that* a job runs now; it never runs anything itself. Any number of
+pollers may share the work: the index leases each due job to one of them, and the derived
+execution id catches the rest.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from execution.outbox import Outbox
+from jobs.clock import Clock
+from scheduling.due import record_due
+from scheduling.index import DueIndex, IndexIncomplete
+from scheduling.rebuild import rebuild, restore_overdue
+
+SWEEP_EVERY = timedelta(seconds=1)
+
+
+class Poller:
+    def __init__(
+        self,
+        index: DueIndex,
+        outbox: Outbox,
+        *,
+        clock: Clock,
+        batch: int,
+        lease: timedelta,
+        misfire_grace: timedelta,
+        overdue_after: timedelta,
+    ) -> None:
+        self.index = index
+        self.outbox = outbox
+        self.clock = clock
+        self.batch = batch
+        self.lease = lease
+        self.misfire_grace = misfire_grace
+        self.overdue_after = overdue_after
+        self._sweep_at: datetime | None = None
+
+    def tick(self) -> int:
+        """Dispatch one batch of due jobs; return how many were leased.
+
+        The order matters. Lease, so that no rival does the same work. Record, so that the truth
+        knows. Settle only then: a poller that dies before leaves a lease, which runs out. Publish
+        last: an execution whose message was never sent still carries its `wake_at`.
+        """
+        now = self.clock.now()
+        self._sweep(now)
+        leased = self._lease(now)
+        if not leased:
+            return 0
+        recorded = record_due(
+            leased, now=now, misfire_grace=self.misfire_grace, publish_patience=self.outbox.publish_patience
+        )
+        self.index.settle(recorded.next_due)
+        self.outbox.send(recorded.executions)
+        return len(leased)
+
+    def _lease(self, now: datetime) -> list[UUID]:
+        claim = partial(self.index.lease, now=now, until=now + self.lease, limit=self.batch)
+        try:
+            return claim()
+        except IndexIncomplete:
+            rebuild(self.index)
+            return claim()
+
+    def _sweep(self, now: datetime) -> None:
+        """Now and then, put back what the index should have named already."""
+        if self._sweep_at is None or now >= self._sweep_at:
+            self._sweep_at = now + SWEEP_EVERY
+            restore_overdue(self.index, due_before=now - self.overdue_after, limit=self.batch)

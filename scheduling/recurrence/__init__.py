@@ -1,0 +1,15 @@
+"""When a job runs: once, every so often, or on a cron expression in a time zone.
+
+Everything here is arithmetic. It is told an instant and answers with an instant, both aware and in
+UTC; it never reads a clock, a database or a setting, so that a schedule can be tried for any day of
+any year without waiting for it.
+"""
+
+from scheduling.recurrence.base import Recurrence
+from scheduling.recurrence.cron import Cron
+from scheduling.recurrence.errors import InvalidSchedule
+from scheduling.recurrence.every import Every
+from scheduling.recurrence.once import Once
+from scheduling.recurrence.parsing import parse_schedule
+
+__all__ = ["Cron", "Every", "InvalidSchedule", "Once", "Recurrence", "parse_schedule"]
