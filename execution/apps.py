@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+
+
+class ExecutionConfig(AppConfig):
+    name = "execution"
+
+    def ready(self) -> None:
+        # A task is found by itself: in the `tasks.py` of any installed app.
+        autodiscover_modules("tasks")

@@ -1,0 +1,152 @@
+"""Writes outcomes in groups: one commit for all that ended within a few milliseconds.
+
+It is the only writer of results, so a slow database holds up bookkeeping, never a handler. What
+follows from an outcome (a retry, a dead letter) is sent by a thread of its own: a broker that does
+not answer must not keep results from being written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from queue import Empty, SimpleQueue
+from threading import Thread
+
+import structlog
+from django.db import InterfaceError, OperationalError, connections, transaction
+
+from execution.outbox import Outbox
+from jobs import ledger
+from jobs.clock import Clock
+from jobs.ledger import Attempted, Claim, Outcome
+from jobs.states import Status
+
+logger = structlog.get_logger(__name__)
+
+LARGEST_GROUP = 500
+TRY_AGAIN = 0.5  # seconds, while the database is away
+
+Finished = tuple[Claim, Outcome]
+Written = tuple[list[Finished], dict[Attempted, Status]]
+
+
+class Bookkeeper:
+    """Settles what is noted, sends retries on their way and buries the dead.
+
+    `on_settled` is told of each claim that is off our hands, whether or not its outcome counted.
+    """
+
+    def __init__(
+        self, outbox: Outbox, *, clock: Clock, delay: timedelta, on_settled: Callable[[list[Claim]], None]
+    ) -> None:
+        self.outbox = outbox
+        self.clock = clock
+        self.delay = delay.total_seconds()
+        self.on_settled = on_settled
+        self._noted: SimpleQueue[Finished | None] = SimpleQueue()
+        self._written: SimpleQueue[Written | None] = SimpleQueue()
+        self._threads = [
+            Thread(target=self._run, name="bookkeeper", daemon=True),
+            Thread(target=self._send, name="postman", daemon=True),
+        ]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def note(self, claim: Claim, outcome: Outcome) -> None:
+        self._noted.put((claim, outcome))
+
+    def close(self, timeout: timedelta) -> None:
+        """Write what was noted so far, send what follows from it, and end."""
+        deadline = time.monotonic() + timeout.total_seconds()
+        self._noted.put(None)
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _run(self) -> None:
+        open_ = True
+        while open_:
+            group, open_ = self._gather()
+            if group:
+                self._settle(group)
+        self._written.put(None)
+        connections.close_all()
+
+    def _gather(self) -> tuple[list[Finished], bool]:
+        """Wait for an outcome, then for those right behind it. False at the end of all."""
+        group: list[Finished] = []
+        item = self._noted.get()
+        deadline = time.monotonic() + self.delay
+        while item is not None:
+            group.append(item)
+            left = deadline - time.monotonic()
+            if left <= 0 or len(group) >= LARGEST_GROUP:
+                return group, True
+            try:
+                item = self._noted.get(timeout=left)
+            except Empty:
+                return group, True
+        return group, False
+
+    def _settle(self, group: list[Finished]) -> None:
+        counted = self._write(group)
+        for claim, outcome in group:
+            if claim.key not in counted:
+                logger.warning(
+                    "execution.outcome_came_too_late",
+                    execution=str(claim.id),
+                    attempt=claim.attempt,
+                    status=outcome.status.value,
+                    reason="the lease ran out and the execution moved on",
+                )
+        self._written.put((group, counted))
+        self.on_settled([claim for claim, _ in group])
+
+    def _send(self) -> None:
+        while (written := self._written.get()) is not None:
+            try:
+                self._send_on(*written)
+            except Exception as error:
+                # The rows are written, and each carries its wake_at: the recoverer sends what we could not.
+                logger.exception("bookkeeper.sending_failed", error=str(error))
+                connections.close_all()
+        connections.close_all()
+
+    def _write(self, group: list[Finished]) -> dict[Attempted, Status]:
+        """Commit the outcomes and return those that counted.
+
+        Never gives up while the database is away: should a lease run out meanwhile, the guard in the
+        UPDATE makes this harmless.
+        """
+        failures = 0
+        while True:
+            try:
+                with transaction.atomic():
+                    return ledger.settle([outcome for _, outcome in group])
+            except (OperationalError, InterfaceError) as error:
+                if not failures:
+                    logger.warning("bookkeeper.database_unavailable", outcomes=len(group), error=str(error))
+                failures += 1
+                connections.close_all()
+                time.sleep(TRY_AGAIN)
+            except Exception as error:
+                if len(group) > 1:
+                    # One outcome that cannot be written must not take its neighbours with it.
+                    return {key: status for one in group for key, status in self._write([one]).items()}
+                logger.exception("bookkeeper.outcome_refused", execution=str(group[0][0].id), error=str(error))
+                return {}
+
+    def _send_on(self, group: list[Finished], counted: dict[Attempted, Status]) -> None:
+        """Retries go back to the broker with their delay, the exhausted to the dead letters."""
+        now = self.clock.now()
+        self.outbox.send_later(
+            [
+                (claim, outcome.retry_at - now)
+                for claim, outcome in group
+                if outcome.retry_at is not None and counted.get(claim.key) is Status.RETRYING
+            ]
+        )
+        self.outbox.send([claim for claim, _ in group if counted.get(claim.key) is Status.SCHEDULED])
+        self.outbox.bury([claim for claim, _ in group if counted.get(claim.key) is Status.FAILED])

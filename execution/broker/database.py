@@ -1,0 +1,94 @@
+"""The broker where there is no RabbitMQ: the executions themselves are the queue.
+
+Publishing has nothing to do, because what is recorded is already where executors look.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import OperationalError, connection, transaction
+
+from execution.broker.base import Broker, BrokerUnavailable, Inbox, Message
+from jobs.clock import Clock, DatabaseClock
+from jobs.models import Execution
+
+LOOK_AGAIN = 0.05  # seconds between looks at an empty queue: the most this adds to a lone job
+
+
+class DatabaseBroker(Broker):
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or DatabaseClock()
+
+    def publish(self, messages: Sequence[Message]) -> list[Message]:
+        return list(messages)
+
+    def subscribe(self, tasks: Collection[str], *, prefetch: int) -> Inbox:
+        return DatabaseInbox(list(tasks), self.clock)
+
+    def bury(self, messages: Sequence[Message]) -> list[Message]:
+        return list(messages)
+
+    def unbury(self, executions: Collection[UUID]) -> int:
+        """Nothing to remove, so always 0: a row that is no longer dead has left the dead letters with that."""
+        return 0
+
+    def buried(self, limit: int) -> list[UUID]:
+        return list(Execution.objects.dead().order_by("pk").values_list("pk", flat=True)[:limit])
+
+    def depth(self, task: str) -> int:
+        return Execution.objects.ready(self.clock.now(), [task]).count()
+
+    def dead_letters(self) -> int:
+        return Execution.objects.dead().count()
+
+    def ping(self) -> None:
+        try:
+            connection.ensure_connection()
+        except OperationalError as error:
+            raise BrokerUnavailable(f"The database does not answer: {error}") from error
+
+    def close(self) -> None:
+        pass
+
+
+class DatabaseInbox(Inbox):
+    """Looks for ready rows, and holds their locks while the caller claims them."""
+
+    def __init__(self, tasks: list[str], clock: Clock) -> None:
+        self.tasks = tasks
+        self.clock = clock
+
+    @contextmanager
+    def take(self, limit: int, *, wait: timedelta) -> Iterator[list[UUID]]:
+        self._await_work(wait)
+        now = self.clock.now()
+        # The claim commits with this transaction; until then rivals skip the rows.
+        with transaction.atomic():
+            # A look for each task, because the index can serve one in order, but not several.
+            found = [row for task in self.tasks for row in self._ready(task, now, limit)]
+            yield [pk for *_, pk in sorted(found)[:limit]]
+
+    def _ready(self, task: str, now: datetime, limit: int) -> list[tuple[int, datetime, UUID]]:
+        ready = Execution.objects.ready(now, [task]).select_for_update(skip_locked=True, no_key=True)
+        rows = ready.values_list("priority", "not_before", "pk")[:limit]
+        return [(-priority, not_before, pk) for priority, not_before, pk in rows]
+
+    def rest(self) -> None:
+        """Nothing to do: between two `take`s nothing is held."""
+
+    def _await_work(self, wait: timedelta) -> None:
+        """Look without a lock: with SQLite even an idle look would keep writers out."""
+        deadline = time.monotonic() + wait.total_seconds()
+        while not Execution.objects.ready(self.clock.now(), self.tasks).exists():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(LOOK_AGAIN, left))
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,56 @@
+"""RabbitMQ behind the broker port: confirmed publishing, and one inbox for each subscriber."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from execution.broker.base import Broker, Inbox, Message
+from execution.broker.rabbitmq import errands
+from execution.broker.rabbitmq.dead_letters import DeadLetters
+from execution.broker.rabbitmq.inbox import RabbitMQInbox
+from execution.broker.rabbitmq.publisher import Publisher
+from execution.broker.rabbitmq.topology import Topology
+
+
+class RabbitMQBroker(Broker):
+    """Connects at first use, and declares what it needs when it first needs it.
+
+    `publish`, `bury` and `take` also raise TopologyMismatch while a queue exists with other
+    arguments than ours. Inboxes have a connection each, and are closed by whoever subscribed.
+    """
+
+    def __init__(self, url: str, *, prefix: str = "") -> None:
+        self._url = url
+        self._topology = Topology(prefix)
+        self._publisher = Publisher(url, self._topology)
+        self._dead_letters = DeadLetters(url, self._topology, self._publisher)
+
+    def publish(self, messages: Sequence[Message]) -> list[Message]:
+        return self._publisher.publish(messages)
+
+    def subscribe(self, tasks: Collection[str], *, prefetch: int) -> Inbox:
+        return RabbitMQInbox(self._url, self._topology, tasks, prefetch=prefetch)
+
+    def bury(self, messages: Sequence[Message]) -> list[Message]:
+        return self._publisher.bury(messages)
+
+    def unbury(self, executions: Collection[UUID]) -> int:
+        return self._dead_letters.remove(executions)
+
+    def buried(self, limit: int) -> list[UUID]:
+        return self._dead_letters.named(limit)
+
+    def depth(self, task: str) -> int:
+        return errands.count(self._publisher.link, self._topology.queue(task))
+
+    def dead_letters(self) -> int:
+        """Those in the hands of somebody who goes through them are missing from the count until put back."""
+        return errands.count(self._publisher.link, self._topology.dead_letter_queue)
+
+    def ping(self) -> None:
+        errands.run(self._publisher.link, lambda channel, done: done(None))
+
+    def close(self) -> None:
+        self._dead_letters.close()
+        self._publisher.link.close()

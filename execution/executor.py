@@ -1,0 +1,169 @@
+"""Runs what the broker offers: claim a batch, have it run, hand outcomes to the bookkeeper.
+
+The message is acknowledged when the claim is committed. From then on the row's lease, not the
+broker, says whose work it is, so long work never meets the broker's patience.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from threading import Condition
+
+import structlog
+
+from execution.bookkeeper import Bookkeeper
+from execution.broker import Inbox
+from execution.heart import Heart
+from execution.outbox import Outbox
+from execution.retry import Cancelled, LeaseLost
+from execution.runner import Runner
+from execution.workshop import Workshop
+from jobs import ledger
+from jobs.clock import Clock
+from jobs.ledger import Attempted, Claim, Outcome
+
+logger = structlog.get_logger(__name__)
+
+MOST_UNWRITTEN = 1000  # outcomes: two of the bookkeeper's groups
+FOREVER = timedelta(days=365)
+WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
+
+
+class Executor:
+    """A daemon: `start`, `tick` until told otherwise, `stop`."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        outbox: Outbox,
+        runner: Runner,
+        workshop: Workshop,
+        *,
+        worker: str,
+        clock: Clock,
+        threads: int,
+        bookkeeping_delay: timedelta,
+    ) -> None:
+        self.inbox = inbox
+        self.runner = runner
+        self.workshop = workshop
+        self.worker = worker
+        self.clock = clock
+        self.threads = threads
+        self._lease = runner.limits.lease
+        self._held: dict[Attempted, Claim] = {}  # claimed, and its outcome not yet written
+        self._running: set[Attempted] = set()  # of those, the ones whose handler is not yet done
+        self._changed = Condition()
+        self._bookkeeper = Bookkeeper(outbox, clock=clock, delay=bookkeeping_delay, on_settled=self._let_go)
+        self._heart = Heart(self._leases, clock=clock, lost=self._lose, cancelled=self._cancel)
+
+    def start(self) -> None:
+        self.workshop.start(self._finished)
+        self._bookkeeper.start()
+        self._heart.start()
+
+    def tick(self, wait: timedelta = WAIT) -> int:
+        """Claim as much as there are free threads for and start it; return how much that was."""
+        free = self._await_room(wait)
+        if not free:
+            self.inbox.rest()  # whatever does not fit is for idle neighbours
+            return 0
+        with self.inbox.take(free, wait=wait) as offered:
+            now = self.clock.now()
+            claims = ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
+        with self._changed:
+            self._held.update((claim.key, claim) for claim in claims)
+            self._running.update(claim.key for claim in claims)
+        self._submit(claims)
+        # The claim gives everybody the usual lease; whoever has another gets it before it matters.
+        self._heart.beat([(claim.key, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
+        return len(claims)
+
+    def run_waiting(self) -> int:
+        """Run until nothing waits any more, retries that are due meanwhile included; return how many attempts ran."""
+        ran = 0
+        while started := self.tick():
+            ran += started
+            self.drain(FOREVER)
+        return ran
+
+    def drain(self, timeout: timedelta) -> int:
+        """Wait until nothing is held any more, but not longer than `timeout`; return how much still is."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held, timeout.total_seconds())
+            return len(self._held)
+
+    def stop(self, grace: timedelta) -> None:
+        """Take nothing more, finish what fits in `grace`, and give the rest back at once, uncounted."""
+        deadline = time.monotonic() + grace.total_seconds()
+        self.inbox.close()
+        self.drain(grace)
+        self.workshop.close()
+        self._give_back()
+        self._bookkeeper.close(timedelta(seconds=max(2.0, deadline - time.monotonic())))
+        self._heart.stop()
+
+    def _submit(self, claims: list[Claim]) -> None:
+        """What is held but never started would keep its lease for as long as we live."""
+        try:
+            self.workshop.submit(claims)
+        except BaseException:
+            for claim in claims:
+                self._finished(claim, self.runner.given_back(claim))
+            raise
+
+    def _give_back(self) -> None:
+        with self._changed:
+            left = [self._held[key] for key in self._running]
+        if left:
+            logger.warning("executor.gave_back", executions=len(left), reason="they did not end within the grace time")
+        for claim in left:
+            self._finished(claim, self.runner.given_back(claim))
+
+    def _await_room(self, wait: timedelta) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._room > 0, wait.total_seconds())
+            return max(0, self._room)
+
+    @property
+    def _room(self) -> int:
+        """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
+        return min(self.threads - len(self._running), MOST_UNWRITTEN - len(self._held))
+
+    def _lease_of(self, claim: Claim) -> timedelta:
+        return self.runner.limits_of(claim).lease
+
+    def _finished(self, claim: Claim, outcome: Outcome) -> None:
+        """Called by the workshop, from any thread, once for each claim."""
+        with self._changed:
+            if claim.key not in self._running:
+                return
+            self._running.discard(claim.key)
+            self._changed.notify_all()
+        self._bookkeeper.note(claim, outcome)
+
+    def _let_go(self, claims: list[Claim]) -> None:
+        with self._changed:
+            for claim in claims:
+                self._held.pop(claim.key, None)
+            self._changed.notify_all()
+
+    def _leases(self) -> list[tuple[Attempted, timedelta]]:
+        with self._changed:
+            return [(key, self._lease_of(claim)) for key, claim in self._held.items()]
+
+    def _lose(self, attempts: list[Attempted]) -> None:
+        """They are somebody else's now: stop our own work on them, and say nothing more of it."""
+        with self._changed:
+            ours = [key for key in attempts if key in self._running]
+            self._running.difference_update(ours)
+            for key in ours:
+                del self._held[key]
+            self._changed.notify_all()
+        for execution, attempt in ours:
+            logger.warning("execution.lease_lost", execution=str(execution), attempt=attempt)
+        self.workshop.interrupt(ours, LeaseLost)
+
+    def _cancel(self, attempts: list[Attempted]) -> None:
+        self.workshop.interrupt(attempts, Cancelled)

@@ -1,0 +1,70 @@
+"""Keeps an executor's leases alive, all of them in one query, for as long as the process lives.
+
+The same query tells what is no longer ours, and what a person wants to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import timedelta
+from threading import Event, Thread
+
+import structlog
+from django.db import connections
+
+from jobs import ledger
+from jobs.clock import Clock
+from jobs.ledger import Attempted
+
+logger = structlog.get_logger(__name__)
+
+BEATS_A_LEASE = 3  # so that one lost beat is no lost lease
+LONGEST_PAUSE = 1.0  # seconds: a cancellation is heard at the next beat
+
+Leases = Collection[tuple[Attempted, timedelta]]
+
+
+class Heart:
+    def __init__(
+        self,
+        held: Callable[[], Leases],
+        *,
+        clock: Clock,
+        lost: Callable[[list[Attempted]], None],
+        cancelled: Callable[[list[Attempted]], None],
+    ) -> None:
+        self.held = held
+        self.clock = clock
+        self.lost = lost
+        self.cancelled = cancelled
+        self._stopped = Event()
+        self._thread = Thread(target=self._run, name="heart", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def beat(self, leases: Leases) -> None:
+        """Extend these leases, and tell which are no longer ours and which are to be cancelled."""
+        if not leases:
+            return
+        now = self.clock.now()
+        kept = ledger.heartbeat([(execution, attempt, now + lease) for (execution, attempt), lease in leases])
+        self.lost([key for key, _ in leases if key not in kept])
+        self.cancelled([key for key, wanted in kept.items() if wanted])
+
+    def _run(self) -> None:
+        while not self._stopped.wait(self._pause()):
+            try:
+                self.beat(self.held())
+            except Exception as error:
+                logger.warning("heart.beat_failed", error=str(error), remedy="tried again at the next beat")
+                connections.close_all()
+        connections.close_all()
+
+    def _pause(self) -> float:
+        shortest = min((lease.total_seconds() for _, lease in self.held()), default=LONGEST_PAUSE)
+        return min(LONGEST_PAUSE, shortest / BEATS_A_LEASE)

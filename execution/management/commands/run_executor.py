@@ -1,0 +1,35 @@
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from execution.processes import make_executor
+from execution.registry import UnknownTask
+from scheduler_project.loop import run_until_stopped, stop_on_signals
+
+AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an empty one has waited already
+
+
+class Command(BaseCommand):
+    help = "Runs executions. Run as many as you like, on as many machines."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--tasks", default="", help="comma-separated: serve only these")
+        parser.add_argument("--concurrency", type=int, help="how many at once (EXECUTOR_THREADS)")
+        parser.add_argument("--once", action="store_true", help="run what is waiting, then end")
+
+    def handle(self, *, tasks, concurrency, once, **options):
+        if concurrency is not None and concurrency < 1:
+            raise CommandError(f"--concurrency {concurrency} would run nothing. Give at least 1.")
+        try:
+            executor = make_executor([name.strip() for name in tasks.split(",") if name.strip()], concurrency)
+        except UnknownTask as error:
+            raise CommandError(str(error)) from None
+        executor.start()
+        try:
+            if once:
+                self.stdout.write(f"Ran {executor.run_waiting()} execution(s).")
+            else:
+                run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals())
+        finally:
+            executor.stop(settings.STOP_GRACE)

@@ -1,0 +1,23 @@
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from prometheus_client import start_http_server
+
+from execution.processes import make_recoverer
+from scheduler_project.loop import run_until_stopped, stop_on_signals
+
+
+class Command(BaseCommand):
+    help = "Re-drives executions that stopped moving. Run as many as you like."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--metrics-port", type=int, help="serve metrics for Prometheus here")
+        parser.add_argument("--once", action="store_true", help="one round, then end")
+
+    def handle(self, *, once, metrics_port, **options):
+        recoverer = make_recoverer()
+        if metrics_port:
+            start_http_server(metrics_port)
+        if once:
+            self.stdout.write(f"Recovered {recoverer.tick()} execution(s).")
+        else:
+            run_until_stopped(recoverer, interval=settings.RECOVER_INTERVAL, stop=stop_on_signals())

@@ -1,0 +1,96 @@
+"""Sends recorded executions to the broker, and notes what it has taken.
+
+Publish, then note it: a crash in between means a second message, which the claim makes
+harmless. The reverse order would lose the execution.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+import structlog
+
+from execution.broker import Broker, BrokerError, Message
+from execution.broker.base import NO_DELAY
+from jobs import ledger
+from jobs.clock import Clock
+from jobs.states import Status
+
+logger = structlog.get_logger(__name__)
+
+
+class Sendable(Protocol):
+    """An execution, as far as a message needs to know it."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def task(self) -> str: ...
+    @property
+    def priority(self) -> int: ...
+    @property
+    def attempt(self) -> int: ...
+
+
+class Outbox:
+    def __init__(
+        self,
+        broker: Broker,
+        *,
+        clock: Clock,
+        per_message: int,
+        publish_patience: timedelta,
+        queue_patience: timedelta,
+    ) -> None:
+        self.broker = broker
+        self.clock = clock
+        self.per_message = per_message
+        self.publish_patience = publish_patience
+        self.queue_patience = queue_patience
+
+    def send(self, executions: Sequence[Sendable]) -> int:
+        """Publish executions and mark those confirmed as queued; return how many. The rest wait for the recoverer."""
+        attempts = {one.id: one.attempt for one in executions}
+        taken = self._hand_over(self.broker.publish, pack(executions, self.per_message))
+        now = self.clock.now()
+        ledger.mark_queued([(one, attempts[one]) for one in taken], now=now, wake_at=now + self.queue_patience)
+        return len(taken)
+
+    def send_later(self, executions: Sequence[tuple[Sendable, timedelta]]) -> None:
+        """Publish retries, each after its delay. Nothing is noted: `wake_at` lies behind the delay already."""
+        self._hand_over(self.broker.publish, [_alone(one, delay) for one, delay in executions])
+
+    def bury(self, executions: Sequence[Sendable]) -> None:
+        """Put exhausted executions among the dead letters; those not taken are tried again by the recoverer."""
+        buried = self._hand_over(self.broker.bury, [_alone(one) for one in executions])
+        ledger.let_rest([(one, Status.FAILED) for one in buried], wake_at=None)
+
+    def _hand_over(self, deliver, messages: list[Message]) -> list[UUID]:
+        if not messages:
+            return []
+        try:
+            taken = deliver(messages)
+        except BrokerError as error:
+            logger.warning("outbox.not_sent", messages=len(messages), error=str(error))
+            return []
+        return [one for message in taken for one in message.executions]
+
+
+def pack(executions: Iterable[Sendable], per_message: int) -> list[Message]:
+    """Executions of one task and priority travel together, most urgent first."""
+    together: dict[tuple[int, str], list[UUID]] = defaultdict(list)
+    for one in executions:
+        together[-one.priority, one.task].append(one.id)
+    return [
+        Message(task, tuple(ids[start : start + per_message]), -urgency)
+        for (urgency, task), ids in sorted(together.items())
+        for start in range(0, len(ids), per_message)
+    ]
+
+
+def _alone(one: Sendable, delay: timedelta = NO_DELAY) -> Message:
+    return Message(one.task, (one.id,), one.priority, delay)

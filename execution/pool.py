@@ -1,0 +1,32 @@
+"""Threads for handlers.
+
+The standard pool waits for its threads when the process ends, however long they take. Ours are
+daemons: a process that has used up its grace ends, whatever a handler is doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Thread
+
+
+class DaemonPool:
+    def __init__(self, threads: int) -> None:
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._run, name=f"handler-{n}", daemon=True) for n in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Have `work` run as soon as a thread is free. It must not raise."""
+        self._work.put(work)
+
+    def close(self) -> None:
+        """Let threads end once nothing is left to do. Does not wait for them."""
+        for _ in self._threads:
+            self._work.put(None)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()

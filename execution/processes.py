@@ -1,0 +1,72 @@
+"""Puts executor, recoverer and outbox together from the settings."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Collection
+from typing import Any
+
+from django.conf import settings
+
+from execution.broker import get_broker
+from execution.executor import Executor
+from execution.outbox import Outbox
+from execution.recoverer import Recoverer
+from execution.registry import registry
+from execution.runner import Runner
+from execution.workshop import Workshop
+from execution.workshop.processes import ProcessWorkshop
+from execution.workshop.threads import ThreadWorkshop
+from jobs.clock import DatabaseClock
+from jobs.limits import Limits
+
+
+def make_outbox() -> Outbox:
+    return Outbox(
+        get_broker(),
+        clock=DatabaseClock(),
+        per_message=settings.EXECUTIONS_PER_MESSAGE,
+        publish_patience=settings.PUBLISH_PATIENCE,
+        queue_patience=settings.QUEUE_PATIENCE,
+    )
+
+
+def make_runner() -> Runner:
+    limits = Limits(
+        settings.MAX_RETRIES,
+        settings.RETRY_BASE,
+        settings.RETRY_CAP,
+        settings.TIME_LIMIT,
+        settings.EXECUTION_LEASE,
+    )
+    return Runner(registry, clock=DatabaseClock(), limits=limits, patience=settings.PUBLISH_PATIENCE)
+
+
+def make_workshop(runner: Runner, threads: int) -> Workshop:
+    return ProcessWorkshop(runner, threads) if settings.ISOLATE_HANDLERS else make_thread_workshop(runner, threads)
+
+
+def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> ThreadWorkshop:
+    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, **options)
+
+
+def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
+    """An executor of these tasks, by default of all. An unknown name is refused at once, not when work comes."""
+    names = [registry.get(name).name for name in tasks] or registry.names()
+    threads = threads or settings.EXECUTOR_THREADS
+    runner = make_runner()
+    return Executor(
+        get_broker().subscribe(names, prefetch=threads),
+        make_outbox(),
+        runner,
+        make_workshop(runner, threads),
+        worker=f"{socket.gethostname()}-{os.getpid()}"[:100],
+        clock=DatabaseClock(),
+        threads=threads,
+        bookkeeping_delay=settings.BOOKKEEPING_DELAY,
+    )
+
+
+def make_recoverer() -> Recoverer:
+    return Recoverer(make_outbox(), make_runner(), clock=DatabaseClock(), batch=settings.RECOVER_BATCH)

@@ -1,0 +1,98 @@
+"""Re-drives whatever stopped moving. Any number may run.
+
+Every unfinished execution says in `wake_at` when it should have moved by. Whatever is past
+that moment was not published, lost on the way, dropped by a worker that died, or just asked
+for by hand and never sent: one query finds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+import structlog
+from django.db import transaction
+
+from execution.metrics import OLDEST_OVERDUE
+from execution.outbox import Outbox
+from execution.retry import WorkerLost
+from execution.runner import Runner
+from jobs import ledger
+from jobs.clock import Clock
+from jobs.ledger import Claim
+from jobs.models import Execution
+from jobs.states import Status
+
+logger = structlog.get_logger(__name__)
+
+SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
+LONG_WAIT = 3  # times QUEUE_PATIENCE
+
+
+class Recoverer:
+    def __init__(self, outbox: Outbox, runner: Runner, *, clock: Clock, batch: int) -> None:
+        self.outbox = outbox
+        self.runner = runner
+        self.clock = clock
+        self.batch = batch
+
+    def tick(self) -> int:
+        """Re-drive one batch of overdue executions; return how many there were."""
+        now = self.clock.now()
+        with transaction.atomic():
+            # Rows a rival recoverer is looking after are skipped, not waited for.
+            overdue = Execution.objects.overdue(now).select_for_update(skip_locked=True, no_key=True)
+            rows = list(
+                overdue.only("id", "task", "priority", "status", "attempt", "queued_at", "wake_at")[: self.batch]
+            )
+            OLDEST_OVERDUE.set((now - rows[0].wake_at).total_seconds() if rows else 0)
+            found = by_status(rows)
+            # Before anything is sent: a recoverer that dies now leaves them to the next one.
+            ledger.let_rest(
+                [(one.id, status) for status in SENT_ON for one in found[status]],
+                wake_at=now + self.outbox.publish_patience,
+            )
+            again, exhausted = self._end_lost_attempts(found[Status.RUNNING])
+        unsent = found[Status.SCHEDULED] + found[Status.RETRYING] + self._without_message(found[Status.QUEUED], now)
+        self.outbox.send([*unsent, *again])
+        self.outbox.bury([*found[Status.FAILED], *exhausted])
+        return sum(map(len, found.values()))
+
+    def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
+        """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""
+        claims = ledger.read_claims(Execution.objects.filter(pk__in=[one.id for one in lost])) if lost else []
+        counted = ledger.settle(
+            [
+                self.runner.failed(claim, WorkerLost(f"{claim.worker} has stopped answering"), in_doubt=True)
+                for claim in claims
+            ]
+        )
+        for claim in claims:
+            logger.warning("execution.worker_lost", execution=str(claim.id), worker=claim.worker)
+        return (
+            [claim for claim in claims if counted.get(claim.key) is Status.RETRYING],
+            [claim for claim in claims if counted.get(claim.key) is Status.FAILED],
+        )
+
+    def _without_message(self, queued: list[Execution], now: datetime) -> list[Execution]:
+        """Those whose message is lost. One that merely waits its turn in a backlog would gain nothing by a second.
+
+        A backlog only proves that *some* message waits. So even there, one that has waited for very
+        long is sent again: a second message is harmless, a missing one is not.
+        """
+        depth = self.outbox.broker.depth
+        backlogged = {task for task in {one.task for one in queued} if depth(task)}
+        long_ago = now - LONG_WAIT * self.outbox.queue_patience
+        waiting = [
+            one for one in queued if one.task in backlogged and one.queued_at is not None and one.queued_at > long_ago
+        ]
+        ledger.let_rest([(one.id, Status.QUEUED) for one in waiting], wake_at=now + self.outbox.queue_patience)
+        patient = {one.id for one in waiting}
+        return [one for one in queued if one.id not in patient]
+
+
+def by_status(executions: Iterable[Execution]) -> dict[Status, list[Execution]]:
+    found: dict[Status, list[Execution]] = {status: [] for status in Status}
+    for one in executions:
+        found[Status(one.status)].append(one)
+    return found

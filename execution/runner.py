@@ -1,0 +1,103 @@
+"""Runs one claim, and says what became of it. Knows nothing of threads, leases or brokers."""
+
+from __future__ import annotations
+
+import random
+import traceback
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from execution.registry import InvalidPayload, Registry, Run, UnknownTask
+from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
+from jobs.clock import Clock
+from jobs.documents import check_document, storable_text
+from jobs.ledger import Claim, Outcome
+from jobs.limits import Limits
+from jobs.states import Status
+
+logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    registry: Registry
+    clock: Clock
+    limits: Limits  # for jobs and tasks that do not say
+    patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
+
+    def run(self, claim: Claim, run: Run) -> Outcome:
+        """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
+        with structlog.contextvars.bound_contextvars(
+            execution=str(claim.execution_id),
+            job=str(claim.job_id),
+            tenant=str(claim.tenant_id),
+            task=claim.task,
+            attempt=claim.attempt,
+        ):
+            try:
+                result = self._call(claim, run)
+            except BaseException as error:  # a handler that calls sys.exit() has failed like any other
+                outcome = self.failed(claim, error)
+                logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
+                return outcome
+            logger.info("execution.completed")
+        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result)
+
+    def failed(self, claim: Claim, error: BaseException, *, in_doubt: bool = False, forgiven: bool = False) -> Outcome:
+        """The outcome of an attempt that ended with `error`: another one later, or none."""
+        now = self.clock.now()
+        counted = claim.attempt - claim.forgiven - forgiven
+        match decide(error, attempt=counted, limits=self.limits_of(claim), now=now, spread=random.random()):
+            case RetryAt(at):
+                status, retry_at = Status.RETRYING, at
+            case GiveUp():
+                status, retry_at = Status.FAILED, None
+        return Outcome(
+            claim.execution_id,
+            claim.attempt,
+            status,
+            now,
+            retry_at=retry_at,
+            wake_at=(retry_at or now) + self.patience,
+            error=storable_text(f"{type(error).__name__}: {error}"),
+            traceback=storable_text("".join(traceback.format_exception(error))),
+            worker=claim.worker,
+            started_at=claim.started_at,
+            in_doubt=in_doubt,
+            forgiven=forgiven,
+        )
+
+    def given_back(self, claim: Claim) -> Outcome:
+        """The outcome of an attempt that we stopped for reasons of our own: it does not count, and is sent again."""
+        now = self.clock.now()
+        return Outcome(
+            claim.execution_id, claim.attempt, Status.SCHEDULED, now, retry_at=now, wake_at=now, forgiven=True
+        )
+
+    def limits_of(self, claim: Claim) -> Limits:
+        try:
+            of_task = self.registry.get(claim.task).limits
+        except UnknownTask:
+            of_task = Limits()
+        return claim.limits.or_else(of_task).or_else(self.limits)
+
+    def is_isolated(self, claim: Claim) -> bool:
+        """Whether it has to run in a process of its own: its task says so, or it may have taken one with it."""
+        try:
+            return claim.suspect or self.registry.get(claim.task).isolated
+        except UnknownTask:
+            return False
+
+    def _call(self, claim: Claim, run: Run) -> Any:
+        try:
+            task = self.registry.get(claim.task)
+            payload = task.read(claim.payload)
+        except (UnknownTask, InvalidPayload) as error:
+            # Checked when the job was made; the code has changed since, and will not by waiting.
+            raise GiveUpNow(str(error)) from error
+        result = task.handler(payload, run)
+        check_document(result)
+        return result

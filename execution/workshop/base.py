@@ -1,0 +1,31 @@
+"""Where handlers run, and what it promises."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+
+from execution.retry import Interrupted
+from jobs.ledger import Attempted, Claim, Outcome
+
+Report = Callable[[Claim, Outcome], None]
+
+
+class Workshop(ABC):
+    """Runs claims and reports an outcome for each, exactly once. Used by one executor."""
+
+    @abstractmethod
+    def start(self, report: Report) -> None:
+        """Be ready for work. `report` may be called from any thread."""
+
+    @abstractmethod
+    def submit(self, claims: Sequence[Claim]) -> None:
+        """Run these as soon as there is a place for each."""
+
+    @abstractmethod
+    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
+        """Have these end: cancelled ones are told first, and stopped if they do not end by themselves."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop whatever still runs, where that is possible, and report nothing more."""

@@ -1,0 +1,46 @@
+"""The process that handlers run in: told what to run over a pipe, and ends when the pipe does.
+
+It has no broker and no lease. Whoever started it claims, keeps the leases alive and writes outcomes;
+so this process can be killed at any moment, and nobody is fooled.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+MOST_AT_ONCE = 200  # outcomes a message
+
+
+def main(pipe: Connection, threads: int) -> None:
+    """Serve until the pipe closes. Signals meant for the whole group are the parent's to heed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    from execution.processes import make_runner, make_thread_workshop
+
+    answers: SimpleQueue[Any] = SimpleQueue()
+    workshop = make_thread_workshop(make_runner(), threads, on_stuck=lambda claim: answers.put(("stuck", claim.key)))
+    workshop.start(lambda claim, outcome: answers.put(("done", (claim.key, outcome))))
+    Thread(target=_answer, args=(pipe, answers), name="answers", daemon=True).start()
+    try:
+        while True:
+            order, *details = pipe.recv()
+            getattr(workshop, order)(*details)
+    except (EOFError, OSError):
+        os._exit(0)  # whoever wanted the work is gone: it is somebody else's by now, or will be
+
+
+def _answer(pipe: Connection, answers: SimpleQueue[Any]) -> None:
+    """Send answers, those that are ready together in one message."""
+    while True:
+        batch = [answers.get()]
+        while not answers.empty() and len(batch) < MOST_AT_ONCE:
+            batch.append(answers.get())
+        try:
+            pipe.send(batch)
+        except OSError:
+            os._exit(0)

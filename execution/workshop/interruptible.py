@@ -1,0 +1,59 @@
+"""A call on one thread that another thread can interrupt, wherever it is in Python code.
+
+An exception is raised in the thread, so a handler in `while True` ends, its `finally` blocks run,
+and nothing of it is left. What sits in C code (a `sleep` of an hour, a driver without a timeout)
+hears of it only afterwards: that is for whoever can end the whole process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from execution.retry import Interrupted
+
+T = TypeVar("T")
+
+raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
+
+
+class Interruptible:
+    """One call. `interrupt` may come before, during and after it, any number of times."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: int | None = None
+        self._wanted: type[Interrupted] | None = None
+
+    def call(self, function: Callable[[], T]) -> T:
+        """Call `function`, and let no interruption reach what this thread does afterwards."""
+        with self._lock:
+            if self._wanted is not None:
+                raise self._wanted
+            self._thread = threading.get_ident()
+        try:
+            return function()
+        finally:
+            # The exception may come at any step, also at the first one of leaving.
+            while self._thread is not None:
+                with suppress(Interrupted):
+                    self._leave()
+
+    def interrupt(self, why: type[Interrupted]) -> None:
+        with self._lock:
+            self._wanted = self._wanted or why
+            if self._thread is not None:
+                raise_in_thread(self._thread, self._wanted)
+
+    def _leave(self) -> None:
+        with self._lock:
+            # One that is on its way is raised between two steps of Python code, so here at the
+            # latest. If the handler has had it already, nothing comes, and we go on.
+            for _ in range(20 if self._wanted else 0):
+                time.sleep(0.001)
+            self._thread = None

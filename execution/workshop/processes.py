@@ -1,0 +1,170 @@
+"""Runs handlers in child processes, so that nothing a handler does can hurt more than its neighbours.
+
+One child serves everybody, on threads. A handler that is stuck in C code is ended with its child: its
+neighbours are given back and do not count. A handler that crashes its child leaves several
+suspects, none of which counts yet; each then runs alone, in a child of its own, and there the
+guilty one is found.
+
+A child is forked from a server that has loaded everything already and has no threads: that takes
+milliseconds, and is safe where forking from us, with our threads and connections, is not.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from threading import Lock, Thread
+from typing import Any
+
+import structlog
+
+from execution.retry import Interrupted, TimeLimitExceeded, WorkerLost
+from execution.runner import Runner
+from execution.workshop import child
+from execution.workshop.base import Report, Workshop
+from jobs.ledger import Attempted, Claim
+
+logger = structlog.get_logger(__name__)
+
+PRELOAD = ["scheduler_project.preload"]  # loads Django, and with it every task
+
+
+class Child:
+    """One child process, the claims it holds, and the thread that listens to it."""
+
+    def __init__(self, workshop: ProcessWorkshop, threads: int, name: str, *, alone: bool = False) -> None:
+        self._workshop = workshop
+        self._alone = alone
+        self._lock = Lock()
+        self._held: dict[Attempted, Claim] = {}
+        self._guilty: Attempted | None = None  # whose being stuck was why we ended it
+        self.ended = False
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(PRELOAD)
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=child.main, args=(theirs, threads), name=name, daemon=True)
+        self._process.start()
+        theirs.close()
+        Thread(target=self._listen, name=f"{name}-listener", daemon=True).start()
+
+    def holds(self, key: Attempted) -> bool:
+        with self._lock:
+            return key in self._held
+
+    def submit(self, claims: Sequence[Claim]) -> bool:
+        """Whether the child has them now; one that has ended takes nothing."""
+        with self._lock:
+            if self.ended:
+                return False
+            self._held.update((claim.key, claim) for claim in claims)
+        self.tell("submit", claims)
+        return True
+
+    def tell(self, order: str, *details: Any) -> None:
+        # One that is gone is the listener's business, and so is what it held.
+        with suppress(OSError), self._lock:
+            self._pipe.send((order, *details))
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                for kind, answer in self._pipe.recv():
+                    self._heard(kind, answer)
+        except (EOFError, OSError):
+            pass
+        self._process.join()
+        with self._lock:
+            self.ended = True
+            held, self._held = list(self._held.values()), {}
+        self._workshop.child_ended(self, held, self._guilty, self._process.exitcode)
+
+    def _heard(self, kind: str, answer: Any) -> None:
+        if kind == "stuck":
+            logger.error("execution.stuck", execution=str(answer[0]), remedy="its process is replaced")
+            self._guilty = answer
+            self.kill()
+            return
+        key, outcome = answer
+        with self._lock:
+            claim = self._held.pop(key, None)
+        if claim is not None:
+            self._workshop.report(claim, outcome)
+        if self._alone:
+            self.kill()  # it has done what it was made for
+
+
+class ProcessWorkshop(Workshop):
+    def __init__(self, runner: Runner, threads: int) -> None:
+        self.runner = runner
+        self.threads = threads
+        self._lock = Lock()
+        self._shared: Child | None = None
+        self._alone: set[Child] = set()
+        self._closed = False
+
+    def start(self, report: Report) -> None:
+        self.report = report
+        self._shared = Child(self, self.threads, "workshop")
+
+    def submit(self, claims: Sequence[Claim]) -> None:
+        alone = [claim for claim in claims if self.runner.is_isolated(claim)]
+        together = [claim for claim in claims if claim not in alone]
+        while together and not self._shared_child().submit(together):
+            pass
+        for claim in alone:
+            child = Child(self, 1, f"workshop-{claim.id}", alone=True)
+            with self._lock:
+                self._alone.add(child)
+            if not child.submit([claim]):
+                self.report(claim, self.runner.given_back(claim))
+
+    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
+        with self._lock:
+            children = [child for child in (self._shared, *self._alone) if child is not None]
+        for one in children:
+            theirs = [key for key in attempts if one.holds(key)]
+            if theirs:
+                one.tell("interrupt", theirs, why)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            children = [child for child in (self._shared, *self._alone) if child is not None]
+        for one in children:
+            one.kill()
+
+    def _shared_child(self) -> Child:
+        with self._lock:
+            if self._shared is None or self._shared.ended:
+                self._shared = Child(self, self.threads, "workshop")
+            return self._shared
+
+    def child_ended(self, ended: Child, held: list[Claim], guilty: Attempted | None, code: int | None) -> None:
+        with self._lock:
+            was_alone = ended in self._alone
+            self._alone.discard(ended)
+            if self._closed:
+                return
+        if was_alone and not held:
+            return  # done, and not needed any more
+        if guilty is None and held:
+            logger.error("workshop.child_died", exit_code=code, executions=len(held))
+        for claim in held:
+            self.report(claim, self._verdict(claim, len(held), guilty, code))
+
+    def _verdict(self, claim: Claim, held: int, guilty: Attempted | None, code: int | None):
+        if guilty is not None:
+            if claim.key == guilty:
+                return self.runner.failed(claim, TimeLimitExceeded("it did not end when told to, and was killed"))
+            return self.runner.given_back(claim)
+        error = WorkerLost(f"the process it ran in ended with {_told(code)}")
+        # Of several, one is guilty and the others are not: none is counted until it was alone.
+        return self.runner.failed(claim, error, in_doubt=True, forgiven=held > 1)
+
+
+def _told(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"

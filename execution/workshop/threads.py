@@ -1,0 +1,136 @@
+"""Runs handlers on threads of this process, and stops those that take too long.
+
+It cannot stop what sits in C code: it says that an attempt is stuck, and whoever owns the process
+decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import partial
+from threading import Event, Lock, Thread
+
+import structlog
+from django.db import connections
+
+from execution.pool import DaemonPool
+from execution.registry import Run
+from execution.retry import Cancelled, Interrupted, TimeLimitExceeded
+from execution.runner import Runner
+from execution.workshop.base import Report, Workshop
+from execution.workshop.interruptible import Interruptible
+from jobs.ledger import Attempted, Claim
+
+logger = structlog.get_logger(__name__)
+
+LOOK = 0.1  # seconds between looks at the clock
+AGAIN = 1.0  # seconds between interruptions: time for a handler's `finally`
+
+
+@dataclass(slots=True)
+class Place:
+    """One attempt that runs, or waits for a thread. Times are of the monotonic clock."""
+
+    claim: Claim
+    time_limit: float
+    call: Interruptible = field(default_factory=Interruptible)
+    told: Event = field(default_factory=Event)
+    ends_at: float = float("inf")  # when it is interrupted
+    why: type[Interrupted] = TimeLimitExceeded
+    interrupted_at: float | None = None
+    again_at: float = 0.0
+    reported_stuck: bool = False
+
+
+class ThreadWorkshop(Workshop):
+    """`end_grace` is what a handler gets to end tidily once told to, and again once interrupted."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        threads: int,
+        *,
+        end_grace: timedelta,
+        on_stuck: Callable[[Claim], None] = lambda claim: None,
+    ) -> None:
+        self.runner = runner
+        self.threads = threads
+        self.end_grace = end_grace.total_seconds()
+        self.on_stuck = on_stuck
+        self._places: dict[Attempted, Place] = {}
+        self._lock = Lock()
+        self._closed = Event()
+
+    def start(self, report: Report) -> None:
+        self._report = report
+        self._pool = DaemonPool(self.threads)
+        Thread(target=self._watch, name="warden", daemon=True).start()
+
+    def submit(self, claims: Sequence[Claim]) -> None:
+        for claim in claims:
+            limit = self.runner.limits_of(claim).time_limit
+            place = Place(claim, limit.total_seconds() if limit else float("inf"))
+            with self._lock:
+                self._places[claim.key] = place
+            self._pool.submit(partial(self._work, place))
+
+    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
+        now = time.monotonic()
+        with self._lock:
+            for place in (self._places[key] for key in attempts if key in self._places):
+                place.told.set()
+                soon = now + self.end_grace if why is Cancelled else now
+                if soon < place.ends_at:
+                    place.ends_at, place.why = soon, why
+
+    def close(self) -> None:
+        self._closed.set()
+        self._pool.close()
+
+    def _work(self, place: Place) -> None:
+        claim = place.claim
+        try:
+            place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
+            run = Run(claim.execution_id, claim.attempt, _asked_to_end=place.told)
+            outcome = self._guarded(place, run)
+            self._report(claim, outcome)
+        except BaseException:
+            logger.exception("workshop.no_outcome", execution=str(claim.id))
+            self._report(claim, self.runner.given_back(claim))
+        finally:
+            with self._lock:
+                self._places.pop(claim.key, None)
+            # Handlers may have used the database; a thread that waits must not keep a connection.
+            with suppress(Exception):
+                connections.close_all()
+
+    def _guarded(self, place: Place, run: Run):
+        try:
+            return place.call.call(lambda: self.runner.run(place.claim, run))
+        except Interrupted as error:  # it came while the outcome was being made
+            return self.runner.failed(place.claim, error)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(LOOK):
+            now = time.monotonic()
+            with self._lock:
+                late = [place for place in self._places.values() if now >= place.ends_at]
+            for place in late:
+                self._stop(place, now)
+
+    def _stop(self, place: Place, now: float) -> None:
+        """Interrupt it, again and again if it goes on: a handler may catch everything."""
+        if place.interrupted_at is None:
+            place.interrupted_at = now
+            place.told.set()
+            logger.warning("execution.interrupted", execution=str(place.claim.id), reason=place.why.__name__)
+        elif now - place.interrupted_at >= self.end_grace and not place.reported_stuck:
+            place.reported_stuck = True
+            self.on_stuck(place.claim)
+        if now >= place.again_at:
+            place.again_at = now + AGAIN
+            place.call.interrupt(place.why)
