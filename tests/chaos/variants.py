@@ -1,0 +1,228 @@
+"""Deliberate defects, one at a time, to show that the checker would see them. Product code is never changed.
+
+Each function breaks one promise inside the process it is called in. Where Punctual has a second net under the first,
+the variant takes that away too, and says so: otherwise nothing would be wrong, and nothing to be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+FOREVER = timedelta(days=1)
+
+
+def apply(name: str) -> None:
+    VARIANTS[name]()
+
+
+def pop_without_lease() -> None:
+    """Taking a due job off the index removes it instead of hiding it, and no sweep brings it back."""
+    from scheduling.index import redis
+
+    redis.LEASE = redis.LEASE.replace("redis.call('ZADD', KEYS[2], lease_until, job)", "")
+    _no_sweep()
+
+
+def settle_before_record() -> None:
+    """The lease ends before the execution is written, and no sweep finds the job."""
+    from scheduling import poller
+    from scheduling.due import record_due
+
+    def tick(self: Any) -> int:
+        now = self.clock.now()
+        leased = self._lease(now)
+        if leased:
+            self.index.settle(dict.fromkeys(leased))
+            recorded = record_due(
+                leased, now=now, misfire_grace=self.misfire_grace, publish_patience=self.outbox.publish_patience
+            )
+            self.index.put({job: at for job, at in recorded.next_due.items() if at})
+            self.outbox.send(recorded.executions)
+        return len(leased)
+
+    poller.Poller.tick = tick  # type: ignore[method-assign]
+    _no_sweep()
+
+
+def publish_after_marking() -> None:
+    """Executions are marked as queued first, and published then: a row may claim a message nobody sent."""
+    from execution import outbox
+    from jobs import ledger
+
+    def send(self: Any, executions: Any) -> int:
+        now = self.clock.now()
+        ledger.mark_queued([(one.id, one.attempt) for one in executions], now=now, wake_at=now + FOREVER)
+        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.per_message)))
+
+    outbox.Outbox.send = send  # type: ignore[method-assign]
+
+
+def ack_before_claim() -> None:
+    """The message is acknowledged when it arrives, not when the claim is committed."""
+    from execution.broker.rabbitmq.inbox import RabbitMQInbox
+
+    original = RabbitMQInbox.take
+
+    @contextmanager
+    def take(self: Any, limit: int, *, wait: timedelta) -> Any:
+        with original(self, limit, wait=wait) as offered:
+            pass
+        if offered:
+            self._link.ask(lambda connection, future: future.set_result(None), timeout=5)  # the ack is out
+        yield offered
+
+    RabbitMQInbox.take = take  # type: ignore[method-assign]
+
+
+def no_fencing() -> None:
+    """An outcome is taken from whoever brings it, whichever attempt it is of; nor does a lost lease stop its worker."""
+    from execution.executor import Executor
+
+    Executor._lose = lambda self, attempts: None
+    guard = "AND attempt = r.mine AND status = %(running)s"
+    _rewrite(f"{guard} RETURNING id, attempt, status", "RETURNING id, r.mine, status")
+
+
+def attempt_counted_at_end() -> None:
+    """The attempt is counted when it ends: two workers can hold the same number."""
+    _rewrite("attempt = attempt + 1, started_at", "started_at")
+    _rewrite("SET result = r.answer", "SET attempt = attempt + 1, result = r.answer")
+
+
+def recoverer_off() -> None:
+    """Nobody looks after what stopped moving."""
+    from execution.recoverer import Recoverer
+
+    Recoverer.tick = lambda self: 0  # type: ignore[method-assign]
+
+
+def no_derived_id() -> None:
+    """Executions get random ids, and the poller records what it saw when it leased: the row is not asked again."""
+    from django.db import transaction
+
+    from jobs import ledger
+    from jobs.ledger import recording
+    from jobs.models import Job
+    from scheduling import due, poller
+    from scheduling.index.redis import RedisDueIndex
+
+    ids: dict[int, tuple[Any, UUID]] = {}  # by object, which is kept so that its number stays its own
+    recording.NewExecution.id = property(lambda one: ids.setdefault(id(one), (one, uuid4()))[1])  # type: ignore
+    seen: dict[UUID, tuple[Any, ...]] = {}
+    original = RedisDueIndex.lease
+    columns = ("pk", "tenant_id", "task", "priority", "next_run_at")
+
+    def lease(self: Any, **options: Any) -> list[UUID]:
+        jobs = original(self, **options)
+        seen.update((row[0], row) for row in Job.objects.filter(pk__in=jobs).values_list(*columns))
+        return jobs
+
+    def record_due(leased: Any, *, now: Any, misfire_grace: Any, publish_patience: Any) -> due.Recorded:
+        executions = [ledger.NewExecution(*seen[job]) for job in leased if seen[job][-1] is not None]
+        with transaction.atomic():
+            next_runs = [ledger.NextRun(one.job_id, None) for one in executions]
+            ledger.record(executions, next_runs, now=now, wake_at=now + publish_patience)
+        return due.Recorded(executions, dict.fromkeys(leased))
+
+    RedisDueIndex.lease = lease  # type: ignore[method-assign]
+    poller.record_due = record_due
+
+
+def claim_without_guard() -> None:
+    """A claim takes whatever it is offered, in whatever state that is."""
+    from jobs.ledger.batch import CLAIMABLE_SQL
+
+    _rewrite(f"AND status IN {CLAIMABLE_SQL}", "")
+
+
+def next_run_not_in_same_transaction() -> None:
+    """The jobs' next runs are committed on their own, before the executions are written."""
+    from django.db import connection
+
+    from jobs.ledger import recording
+
+    original = recording.run
+
+    def run(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
+        answer = original(statement, columns, rows, **rest)
+        if "UPDATE jobs_job" in statement:
+            connection.connection.commit()
+        return answer
+
+    recording.run = run
+
+
+def heartbeat_off() -> None:
+    """Leases are not extended while a handler runs."""
+    from execution.heart import Heart
+
+    Heart.start = Heart.stop = lambda self: None  # type: ignore[method-assign]
+
+
+def no_wipe_marker() -> None:
+    """An emptied Redis is taken for one with nothing due, and no sweep helps out."""
+    from scheduling.index import redis
+
+    redis.LEASE = redis.LEASE.replace("if redis.call('EXISTS', KEYS[3]) == 0 then return false end", "")
+    _no_sweep()
+
+
+def retry_without_wake_at() -> None:
+    """A failed attempt says nothing of when its retry is overdue: only the broker knows of it."""
+    _rewrite("THEN r.wake END", "THEN NULL END")
+
+
+def lease_of_a_day() -> None:
+    """The lease outlives every patience: a killed worker's work stays its own."""
+    from jobs import ledger
+
+    original = ledger.claim
+
+    def claim(ids: Any, *, now: Any, until: Any, **rest: Any) -> Any:
+        return original(ids, now=now, until=now + FOREVER, **rest)
+
+    ledger.claim = claim
+    heartbeat_off()  # a beat would set a sensible end again
+
+
+def _no_sweep() -> None:
+    from scheduling import poller
+
+    poller.restore_overdue = lambda *arguments, **options: 0
+
+
+def _rewrite(old: str, new: str) -> None:
+    """Change a statement of the executor's ledger."""
+    from jobs.ledger import working
+
+    original = working.run
+
+    def run(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
+        return original(statement.replace(old, new), columns, rows, **rest)
+
+    working.run = run
+
+
+VARIANTS: dict[str, Callable[[], None]] = {
+    variant.__name__: variant
+    for variant in (
+        pop_without_lease,
+        settle_before_record,
+        publish_after_marking,
+        ack_before_claim,
+        no_fencing,
+        attempt_counted_at_end,
+        recoverer_off,
+        no_derived_id,
+        claim_without_guard,
+        next_run_not_in_same_transaction,
+        heartbeat_off,
+        no_wipe_marker,
+        retry_without_wake_at,
+        lease_of_a_day,
+    )
+}

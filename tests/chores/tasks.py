@@ -1,0 +1,80 @@
+"""Tasks that nap, loop, crash or will not end, for the tests' own processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from execution.registry import Run, task
+
+
+class Nap(BaseModel):
+    seconds: float = 0
+
+
+class Nothing(BaseModel):
+    pass
+
+
+class Note(BaseModel):
+    file: str
+
+
+@task("nap", payload=Nap)
+def nap(payload: Nap, run: Run) -> None:
+    """Wait in C code, as a driver without a timeout does: nothing but the end of the process stops it."""
+    time.sleep(payload.seconds)
+
+
+@task("loop", payload=Nothing, time_limit=timedelta(seconds=0.5), max_retries=0)
+def loop(payload: Nothing, run: Run) -> None:
+    while True:
+        pass
+
+
+@task("stubborn", payload=Nothing, time_limit=timedelta(seconds=0.5), max_retries=0)
+def stubborn(payload: Nothing, run: Run) -> None:
+    """Catch everything, and go on."""
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            continue
+
+
+@task("crash", payload=Nothing, max_retries=2)
+def crash(payload: Nothing, run: Run) -> None:
+    ctypes.string_at(0)
+
+
+@task("exit", payload=Nothing, max_retries=2)
+def exit_(payload: Nothing, run: Run) -> None:
+    os._exit(3)
+
+
+@task("alone", payload=Nothing, isolated=True)
+def alone(payload: Nothing, run: Run) -> int:
+    return os.getpid()
+
+
+@task("together", payload=Nothing)
+def together(payload: Nothing, run: Run) -> int:
+    return os.getpid()
+
+
+@task("tidy", payload=Note)
+def tidy(payload: Note, run: Run) -> None:
+    """End by itself when asked to, and leave a note of how it ended in any case."""
+    note = "interrupted"
+    try:
+        while not run.cancelled:
+            time.sleep(0.01)
+        note = "tidied up"
+        raise RuntimeError("ended early")
+    finally:
+        Path(payload.file).write_text(note)

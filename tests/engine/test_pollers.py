@@ -1,0 +1,92 @@
+"""Any number of pollers, no leader: each due time is recorded exactly once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Tenant
+from jobs.models import Execution, Job
+from scheduling.due import record_due
+from scheduling.index import get_due_index
+from scheduling.processes import make_poller
+from tests.engine.system import together
+
+SECOND = timedelta(seconds=1)
+JOBS = 60
+
+
+@pytest.fixture
+def due_jobs(team: Tenant) -> list[Job]:
+    """Half due once, half due for the third time in a row."""
+    now = timezone.now()
+    once = {"type": "once", "run_at": (now - SECOND).isoformat()}
+    each_second = {"type": "interval", "seconds": 1, "start_at": (now - 10 * SECOND).isoformat()}
+    jobs = [
+        Job(tenant=team, task="send_email", schedule=schedule, next_run_at=now - back * SECOND)
+        for schedule, back in ((once, 1), (each_second, 3))
+        for _ in range(JOBS // 2)
+    ]
+    Job.objects.bulk_create(jobs)
+    get_due_index().put({job.id: job.next_run_at for job in jobs})
+    return jobs
+
+
+def assert_each_due_time_once(jobs: list[Job]) -> None:
+    recorded = Counter(Execution.objects.values_list("job_id", "due_at"))
+    assert set(recorded.values()) == {1}
+    for job in jobs:
+        current = Job.objects.get(pk=job.pk)
+        due = sorted(at for pk, at in recorded if pk == job.pk)
+        assert due[0] == job.next_run_at
+        if job.schedule["type"] == "interval":
+            # No due time is skipped between the first one and the next one.
+            assert due == [due[0] + n * SECOND for n in range(len(due))]
+            assert current.next_run_at == due[-1] + SECOND
+
+
+def test_pollers_that_run_at_once_record_each_due_time_once(due_jobs) -> None:
+    def poll() -> None:
+        poller = make_poller()
+        for _ in range(6):
+            poller.tick()
+
+    together(poll)
+
+    assert_each_due_time_once(due_jobs)
+
+
+def test_even_pollers_given_the_same_jobs_record_each_due_time_once(due_jobs) -> None:
+    """Leases save work; what makes a due time unique is the row."""
+    ids, now = [job.id for job in due_jobs], timezone.now()
+
+    together(lambda: record_due(ids, now=now, misfire_grace=60 * SECOND, publish_patience=SECOND) and None)
+
+    assert_each_due_time_once(due_jobs)
+
+
+def test_a_poller_whose_jobs_have_moved_on_records_nothing(due_jobs) -> None:
+    ids, now = [job.id for job in due_jobs], timezone.now()
+    Job.objects.filter(pk__in=ids).update(next_run_at=now + 60 * SECOND)
+
+    recorded = record_due(ids, now=now, misfire_grace=60 * SECOND, publish_patience=SECOND)
+
+    assert recorded.executions == [] and set(recorded.next_due.values()) == {now + 60 * SECOND}
+    assert not Execution.objects.exists()
+
+
+def test_a_job_whose_schedule_cannot_be_read_stops_nobody_else(due_jobs) -> None:
+    broken = due_jobs[0]
+    Job.objects.filter(pk=broken.pk).update(schedule={"type": "lunar"})
+
+    recorded = record_due(
+        [job.id for job in due_jobs], now=timezone.now(), misfire_grace=60 * SECOND, publish_patience=SECOND
+    )
+
+    assert len(recorded.executions) == len(due_jobs) - 1
+    assert broken.id not in recorded.next_due
+    broken.refresh_from_db()
+    assert broken.next_run_at

@@ -1,0 +1,15 @@
+"""Settings that do not go together are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler_project.checks import too_few_connections
+
+
+@pytest.mark.parametrize(("threads", "size", "told"), [(8, 20, False), (16, 20, False), (17, 20, True)])
+def test_a_pool_too_small_for_the_threads_is_told_with_the_remedy(threads, size, told) -> None:
+    found = too_few_connections(size, threads)
+
+    assert [message.id for message in found] == (["punctual.W001"] if told else [])
+    assert all("DATABASE_POOL_SIZE" in message.hint for message in found)

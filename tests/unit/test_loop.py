@@ -1,0 +1,47 @@
+"""The loop around every daemon."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import Event
+
+import pytest
+
+from scheduler_project.loop import run_until_stopped
+
+NAP = timedelta(milliseconds=1)
+
+
+class Worker:
+    def __init__(self, *rounds: int | Exception) -> None:
+        self.rounds = list(rounds)
+        self.stop = Event()
+
+    def tick(self) -> int:
+        if len(self.rounds) == 1:
+            self.stop.set()
+        result = self.rounds.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+@pytest.mark.parametrize(
+    "rounds", [(1, 1, 0), (0, 0), (RuntimeError("a"), 1), (RuntimeError("a"), RuntimeError("b"), 0)]
+)
+def test_it_goes_on_until_stopped_whatever_a_round_does(rounds) -> None:
+    worker = Worker(*rounds)
+
+    run_until_stopped(worker, interval=NAP, stop=worker.stop)
+
+    assert worker.rounds == []
+
+
+def test_an_outage_is_told_once_and_so_is_its_end(caplog) -> None:
+    worker = Worker(*[RuntimeError("away")] * 5, 1, 0)
+
+    with caplog.at_level("INFO"):
+        run_until_stopped(worker, interval=NAP, stop=worker.stop)
+
+    events = [record.msg["event"] for record in caplog.records]
+    assert events == ["worker.round_failed", "worker.working_again"]

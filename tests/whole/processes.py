@@ -1,0 +1,63 @@
+"""Starts Punctual's own processes against the database of the test that is running."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit, urlunsplit
+
+from django.db import connection
+
+PATIENCE = 60.0  # seconds for something that should happen soon, on a machine with much else to do
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment, pointed at the test database."""
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        database = f"sqlite:///{name}"
+    else:
+        database = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
+    return (
+        os.environ
+        | {"DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "scheduler_project.settings", "LOG_LEVEL": "WARNING"}
+        | changes
+    )
+
+
+def start(*command: str, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *command],
+        env=environment(**env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ready_address(process: subprocess.Popen[str]) -> str:
+    """The address in the line that says everything runs."""
+    lines = []
+    for line in process.stdout or []:
+        lines.append(line)
+        if found := re.fullmatch(r"Ready: (http://\S+)\n", line):
+            return found[1]
+    raise AssertionError(f"it never got ready:\n{''.join(lines)}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def eventually(happened: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)

@@ -1,0 +1,44 @@
+"""A poller killed between any two of its steps loses nothing, and records no due time twice."""
+
+from __future__ import annotations
+
+import signal
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from jobs.models import Execution
+from jobs.states import JobStatus, Status
+from tests.engine.conftest import new_job, recorder, system  # noqa: F401
+from tests.whole.dying_poller import STEPS
+from tests.whole.processes import start
+
+SECOND = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(step, system, new_job, recorder) -> None:  # noqa: F811
+    once = [new_job() for _ in range(3)]
+    start_at = timezone.now() - timedelta(minutes=30)
+    hourly = new_job({"type": "interval", "seconds": 3600, "start_at": start_at.isoformat()})
+    due = timezone.now() - SECOND
+    type(hourly).objects.filter(pk=hourly.pk).update(next_run_at=due)
+    system.poller.index.put({hourly.pk: due})
+
+    killed = start("-m", "tests.whole.dying_poller", step)
+    output, _ = killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, output
+
+    jobs = [*once, hourly]
+    system.run_until(lambda: Execution.objects.filter(status=Status.COMPLETED).count() >= len(jobs))
+    for _ in range(5):
+        system.round()
+
+    assert Execution.objects.count() == len(jobs)
+    assert len(recorder.runs) == len(jobs)
+    assert {run.idempotency_key for _, run in recorder.runs} == {str(one.id) for one in Execution.objects.all()}
+    for job in jobs:
+        job.refresh_from_db()
+    assert {job.status for job in once} == {JobStatus.FINISHED}
+    assert hourly.status == JobStatus.ACTIVE and hourly.next_run_at == start_at + timedelta(hours=1)

@@ -1,0 +1,141 @@
+"""Work that takes too long, crashes its process, or is cancelled: stopped, counted, and nobody else is hurt."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from accounts.models import Tenant
+from jobs import services
+from jobs.models import Execution, Job
+from jobs.states import AttemptOutcome, Status
+from tests.whole.processes import eventually, start
+
+# What is shown here has nothing to do with the servers, and takes its time: once is enough.
+pytestmark = pytest.mark.skipif(not settings.EMBEDDED, reason="shown in embedded mode")
+
+ENV = {"EXTRA_APPS": "tests.chores", "RETRY_BASE": "0.1", "ISOLATE_HANDLERS": "true", "END_GRACE": "0.7"}
+
+
+@pytest.fixture
+def daemons() -> Iterator[list[subprocess.Popen[str]]]:
+    """A recoverer, which sends what is recorded, and an executor with four threads."""
+    running = [
+        start("manage.py", "run_recoverer", **ENV),
+        start("manage.py", "run_executor", "--concurrency", "4", **ENV),
+    ]
+    yield running
+    for process in running:
+        process.terminate()
+    for process in running:
+        process.communicate(timeout=30)
+
+
+@pytest.fixture
+def run(daemons, team: Tenant) -> Callable[..., Execution]:
+    """Run a task now."""
+
+    def run(task: str, payload: dict[str, Any] | None = None, **job: Any) -> Execution:
+        made = Job.objects.create(tenant=team, task=task, payload=payload or {}, **job)
+        return services.run_job_now(made, actor=None)
+
+    return run
+
+
+def ended(execution: Execution) -> bool:
+    execution.refresh_from_db()
+    return execution.finished_at is not None and execution.wake_at is None
+
+
+@pytest.mark.parametrize("task", ["loop", "stubborn"])
+def test_a_handler_that_never_ends_is_stopped_and_has_failed(run, task) -> None:
+    execution = run(task)
+
+    eventually(lambda: ended(execution))
+
+    assert execution.status == Status.FAILED and "TimeLimitExceeded" in execution.error
+    assert execution.attempts.get().outcome == AttemptOutcome.FAILED
+
+
+def test_a_handler_stuck_in_c_code_is_ended_with_its_process_and_its_neighbours_are_given_back(run) -> None:
+    neighbour = run("nap", {"seconds": 4})
+    stuck = run("nap", {"seconds": 600}, time_limit=0.5, max_retries=0)
+
+    eventually(lambda: ended(stuck))
+    assert stuck.status == Status.FAILED and "TimeLimitExceeded" in stuck.error
+
+    eventually(lambda: ended(neighbour))
+    assert neighbour.status == Status.COMPLETED
+    assert neighbour.attempt - neighbour.forgiven == 1 and not neighbour.attempts.exists()
+
+
+@pytest.mark.parametrize("task", ["crash", "exit"])
+def test_a_handler_that_kills_its_process_runs_out_of_attempts_and_hurts_nobody(run, daemons, task) -> None:
+    neighbours = [run("nap", {"seconds": 1}) for _ in range(3)]
+    killer = run(task)
+    later = [run("together") for _ in range(20)]
+
+    eventually(lambda: ended(killer))
+
+    assert killer.status == Status.FAILED
+    assert set(killer.attempts.values_list("outcome", flat=True)) == {AttemptOutcome.UNKNOWN}
+    assert killer.attempt - killer.forgiven == 3  # the first, and two retries
+    for execution in [*neighbours, *later]:
+        eventually(lambda execution=execution: ended(execution))
+        assert execution.status == Status.COMPLETED
+        assert execution.attempt - execution.forgiven == 1  # whatever happened to them was not counted
+    assert all(process.poll() is None for process in daemons)
+
+
+def test_an_isolated_task_has_a_process_of_its_own(run) -> None:
+    executions = [run("alone"), run("alone"), run("together"), run("together")]
+
+    for execution in executions:
+        eventually(lambda execution=execution: ended(execution))
+
+    alone_1, alone_2, together_1, together_2 = (execution.result for execution in executions)
+    assert len({alone_1, alone_2, together_1}) == 3 and together_1 == together_2
+
+
+def test_a_cancelled_handler_that_looks_ends_tidily(run, tmp_path) -> None:
+    note = tmp_path / "note"
+    execution = run("tidy", {"file": str(note)})
+    eventually(lambda: Execution.objects.filter(pk=execution.pk, status=Status.RUNNING))
+
+    services.cancel_job(execution.job, actor=None)
+
+    eventually(lambda: ended(execution))
+    assert execution.status == Status.CANCELLED and execution.reason == "the job was cancelled"
+    assert note.read_text() == "tidied up"
+
+
+def test_a_cancelled_handler_that_does_not_look_is_stopped(run) -> None:
+    execution = run("loop", time_limit=600)
+    eventually(lambda: Execution.objects.filter(pk=execution.pk, status=Status.RUNNING))
+
+    services.cancel_job(execution.job, actor=None)
+
+    eventually(lambda: ended(execution))
+    assert execution.status == Status.CANCELLED
+
+
+def test_an_executor_stopped_past_its_lease_cannot_write_and_stops_its_own_work(run, daemons, tmp_path) -> None:
+    _, zombie = daemons
+    note = tmp_path / "note"
+    execution = run("tidy", {"file": str(note)}, lease=1, max_retries=5)
+    eventually(lambda: Execution.objects.filter(pk=execution.pk, status=Status.RUNNING))
+
+    zombie.send_signal(signal.SIGSTOP)
+    eventually(lambda: Execution.objects.filter(pk=execution.pk, attempts__outcome=AttemptOutcome.UNKNOWN))
+    assert not note.exists()
+    zombie.send_signal(signal.SIGCONT)
+
+    eventually(note.exists)  # it was told that this is no longer its work
+    eventually(lambda: Execution.objects.filter(pk=execution.pk, attempt__gte=2))
+    services.cancel_job(execution.job, actor=None)
+    eventually(lambda: ended(execution))
