@@ -148,5 +148,5 @@ class Bookkeeper:
                 if outcome.retry_at is not None and counted.get(claim.key) is Status.RETRYING
             ]
         )
-        self.outbox.send([claim for claim, _ in group if counted.get(claim.key) is Status.SCHEDULED])
+        self.outbox.send_again([claim for claim, _ in group if counted.get(claim.key) is Status.SCHEDULED])
         self.outbox.bury([claim for claim, _ in group if counted.get(claim.key) is Status.FAILED])

@@ -22,6 +22,8 @@ from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
 
+AHEAD = 1  # added to a priority: before its like, still behind whatever is more urgent
+
 
 class Sendable(Protocol):
     """An execution, as far as a message needs to know it."""
@@ -51,14 +53,19 @@ class Outbox:
         self.per_message = per_message
         self.publish_patience = publish_patience
         self.queue_patience = queue_patience
+        self._failed = 0  # times in a row that the broker took nothing
 
-    def send(self, executions: Sequence[Sendable]) -> int:
+    def send(self, executions: Sequence[Sendable], *, ahead: int = 0) -> int:
         """Publish executions and mark those confirmed as queued; return how many. The rest wait for the recoverer."""
         attempts = {one.id: one.attempt for one in executions}
-        taken = self._hand_over(self.broker.publish, pack(executions, self.per_message))
+        taken = self._hand_over(self.broker.publish, pack(executions, self.per_message, ahead))
         now = self.clock.now()
         ledger.mark_queued([(one, attempts[one]) for one in taken], now=now, wake_at=now + self.queue_patience)
         return len(taken)
+
+    def send_again(self, executions: Sequence[Sendable]) -> int:
+        """Publish what was interrupted through no fault of its own: it has waited its turn already."""
+        return self.send(executions, ahead=AHEAD)
 
     def send_later(self, executions: Sequence[tuple[Sendable, timedelta]]) -> None:
         """Publish retries, each after its delay. Nothing is noted: `wake_at` lies behind the delay already."""
@@ -75,18 +82,23 @@ class Outbox:
         try:
             taken = deliver(messages)
         except BrokerError as error:
-            logger.warning("outbox.not_sent", messages=len(messages), error=str(error))
+            self._failed += 1
+            if self._failed == 1:  # said once for an outage, not for each batch
+                logger.warning("outbox.not_sent", error=str(error), remedy="the recoverer sends it once that works")
             return []
+        if self._failed:
+            logger.info("outbox.sending_again", failed_batches=self._failed)
+            self._failed = 0
         return [one for message in taken for one in message.executions]
 
 
-def pack(executions: Iterable[Sendable], per_message: int) -> list[Message]:
+def pack(executions: Iterable[Sendable], per_message: int, ahead: int = 0) -> list[Message]:
     """Executions of one task and priority travel together, most urgent first."""
     together: dict[tuple[int, str], list[UUID]] = defaultdict(list)
     for one in executions:
         together[-one.priority, one.task].append(one.id)
     return [
-        Message(task, tuple(ids[start : start + per_message]), -urgency)
+        Message(task, tuple(ids[start : start + per_message]), ahead - urgency)
         for (urgency, task), ids in sorted(together.items())
         for start in range(0, len(ids), per_message)
     ]

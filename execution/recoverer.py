@@ -54,7 +54,8 @@ class Recoverer:
             )
             again, exhausted = self._end_lost_attempts(found[Status.RUNNING])
         unsent = found[Status.SCHEDULED] + found[Status.RETRYING] + self._without_message(found[Status.QUEUED], now)
-        self.outbox.send([*unsent, *again])
+        self.outbox.send(unsent)
+        self.outbox.send_again(again)
         self.outbox.bury([*found[Status.FAILED], *exhausted])
         return sum(map(len, found.values()))
 

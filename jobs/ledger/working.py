@@ -191,7 +191,8 @@ def settle(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
                 None if one.result is None else json.dumps(one.result),
                 one.error,
                 one.wake_at,
-                one.retry_at,
+                # One that may run again at once keeps its old place in the queue.
+                one.retry_at if one.retry_at is not None and one.retry_at > one.at else None,
                 one.at if one.status in FINAL else None,
                 one.at,
                 int(one.forgiven),

@@ -24,7 +24,7 @@ import django
 
 CREATORS = 3  # threads
 LOOK = 0.5  # seconds between looks at the backlog
-MOST_BEHIND = 600  # executions the system may be behind before the load waits
+MOST_BEHIND = 1500  # executions the system may be behind before the load waits
 INTERVALS = (1, 1, 2)  # seconds, in turn
 PATIENCE = 5  # seconds for an HTTP answer
 ACTS_EVERY = 0.6  # seconds between cancels, pauses and edits

@@ -75,7 +75,7 @@ def _servers(dice: random.Random, seconds: float, cast: Cast) -> Iterator[Planne
         if at > seconds - takes / 2:
             return
         yield Planned(at, kind, server, server, dice.uniform(1.0, 3.0) if kind == "rabbitmq_alarm" else 0.5)
-        at += takes + dice.uniform(3, 8)
+        at += takes + dice.uniform(8, 14)  # time to see the system work between two
 
 
 def _processes(dice: random.Random, seconds: float, cast: Cast, lease: float, poll_lease: float) -> Iterator[Planned]:

@@ -17,7 +17,7 @@ AROUND = 20.0  # seconds of faults shown around a run
 def total(seed: int, campaigns: Sequence[tuple[History, Verdict]]) -> str:
     """The last line, over all campaigns of a run."""
     verdicts = [verdict for _, verdict in campaigns]
-    restarts = [seconds for history, _ in campaigns for seconds in recovery(history).after_kill]
+    restarts = [seconds for history, _ in campaigns for seconds in recovery(history).with_servers_up]
     return (
         f"chaos seed={seed} executions={sum(len(history.executions) for history, _ in campaigns)}"
         f" faults={sum(len(_made(history)) for history, _ in campaigns)}"

@@ -54,7 +54,7 @@ class Stage:
     folder: Path
     name: str  # of the database, and before every name on the other servers
     timing: Timing = field(default_factory=Timing)
-    concurrency: int = 8
+    concurrency: int = 16
     extra: Mapping[str, str] = field(default_factory=dict)  # for every process
     trips: Mapping[str, str] = field(default_factory=dict)  # by slot, for its first process
 

@@ -53,10 +53,10 @@ def publish_after_marking() -> None:
     from execution import outbox
     from jobs import ledger
 
-    def send(self: Any, executions: Any) -> int:
+    def send(self: Any, executions: Any, ahead: int = 0) -> int:
         now = self.clock.now()
         ledger.mark_queued([(one.id, one.attempt) for one in executions], now=now, wake_at=now + FOREVER)
-        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.per_message)))
+        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.per_message, ahead)))
 
     outbox.Outbox.send = send  # type: ignore[method-assign]
 

@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from execution.broker import BrokerUnavailable
 from execution.processes import make_recoverer
@@ -132,13 +133,19 @@ def test_a_broker_out_of_reach_costs_time_and_nothing_else(system, recorded, rec
     def away(messages):
         raise BrokerUnavailable("nobody answers")
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, capture_logs() as logs:
         patch.setattr(broker, "publish", away)
-        system.recoverer.tick()
+        for _ in range(3):
+            Execution.objects.update(wake_at=timezone.now() - SECOND)
+            system.recoverer.tick()
     execution.refresh_from_db()
     assert execution.status == Status.SCHEDULED and execution.wake_at > timezone.now()
+    assert [line["event"] for line in logs] == ["outbox.not_sent"], "an outage is told once, not at each try"
 
-    system.run_until(lambda: recorder.runs)
+    Execution.objects.update(wake_at=timezone.now() - SECOND)
+    with capture_logs() as logs:
+        system.run_until(lambda: recorder.runs)
+    assert "outbox.sending_again" in [line["event"] for line in logs]
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
