@@ -61,7 +61,7 @@ class Recoverer:
 
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""
-        claims = ledger.read_claims(Execution.objects.filter(pk__in=[one.id for one in lost])) if lost else []
+        claims = ledger.read_claims([one.id for one in lost])
         counted = ledger.settle(
             [
                 self.runner.failed(claim, WorkerLost(f"{claim.worker} has stopped answering"), in_doubt=True)

@@ -73,9 +73,7 @@ class Runner:
     def given_back(self, claim: Claim) -> Outcome:
         """The outcome of an attempt that we stopped for reasons of our own: it does not count, and is sent again."""
         now = self.clock.now()
-        return Outcome(
-            claim.execution_id, claim.attempt, Status.SCHEDULED, now, wake_at=now, forgiven=True
-        )
+        return Outcome(claim.execution_id, claim.attempt, Status.SCHEDULED, now, wake_at=now, forgiven=True)
 
     def limits_of(self, claim: Claim) -> Limits:
         try:

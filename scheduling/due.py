@@ -6,18 +6,17 @@ together or not at all.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
 import structlog
 from django.db import transaction
 
 from jobs import ledger
-from jobs.models import Job
 from scheduling.recurrence import parse_schedule
 
 logger = structlog.get_logger(__name__)
@@ -43,11 +42,7 @@ def record_due(
     next_runs: list[ledger.NextRun] = []
     next_due: dict[UUID, datetime | None] = dict.fromkeys(leased)
     with transaction.atomic():
-        # Locked in one order, so that two pollers cannot wait for each other.
-        jobs = Job.objects.filter(pk__in=leased).order_by("pk").select_for_update(no_key=True)
-        for pk, tenant, task, priority, schedule, due_at in jobs.values_list(
-            "pk", "tenant_id", "task", "priority", "schedule", "next_run_at"
-        ):
+        for pk, tenant, task, priority, schedule, due_at in ledger.lock_due(leased):
             if due_at is None or due_at > now:
                 next_due[pk] = due_at
                 continue
@@ -66,12 +61,12 @@ def record_due(
     return Recorded([one for one in executions if one.id in new], next_due)
 
 
-def next_run(schedule: dict[str, Any], due_at: datetime, *, now: datetime, misfire_grace: timedelta) -> datetime | None:
+def next_run(schedule: str, due_at: datetime, *, now: datetime, misfire_grace: timedelta) -> datetime | None:
     """The due time after `due_at`. After a long absence the missed ones in between become one run: this one."""
     base = due_at if now - due_at <= misfire_grace else now
-    return _next_after(tuple(sorted(schedule.items())), base)
+    return _next_after(schedule, base)
 
 
 @lru_cache(maxsize=10_000)  # thousands of jobs share `0 * * * *` and its due time, and croniter takes 200 µs
-def _next_after(schedule: tuple[tuple[str, Any], ...], base: datetime) -> datetime | None:
-    return parse_schedule(dict(schedule), now=base, allow_past=True).next_after(base)
+def _next_after(schedule: str, base: datetime) -> datetime | None:
+    return parse_schedule(json.loads(schedule), now=base, allow_past=True).next_after(base)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from jobs.ids import execution_id
-from jobs.ledger.batch import CLAIMABLE_SQL, as_uuids, run
+from jobs.ledger.batch import CLAIMABLE_SQL, as_instant, as_uuid, as_uuids, locking, run
 from jobs.states import Cause, JobStatus, Status
 
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
@@ -31,12 +32,39 @@ class NewExecution:
         return execution_id(self.job_id, self.due_at, self.cause)
 
 
+class DueJob(NamedTuple):
+    """A job that the index calls due, as its row has it."""
+
+    id: UUID
+    tenant_id: UUID
+    task: str
+    priority: int
+    schedule: str  # JSON
+    due_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class NextRun:
     """When a job is due again; never, when `at` is None."""
 
     job_id: UUID
     at: datetime | None
+
+
+def lock_due(ids: Collection[UUID]) -> list[DueJob]:
+    """Lock these jobs, in one order so that two pollers cannot wait for each other; return what stands there now."""
+    rows = run(
+        f"""
+        SELECT id, tenant_id, task, priority, schedule, next_run_at FROM jobs_job
+        WHERE id IN (SELECT this FROM r) ORDER BY id {locking("jobs_job")}
+        """,
+        {"this": "uuid"},
+        [(one,) for one in ids],
+    )
+    return [
+        DueJob(as_uuid(job), as_uuid(tenant), task, priority, schedule, as_instant(due_at))
+        for job, tenant, task, priority, schedule, due_at in rows
+    ]
 
 
 def record(

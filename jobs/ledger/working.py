@@ -6,18 +6,16 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
-
-from jobs.ledger.batch import CLAIMABLE_SQL, as_uuid, run
+from jobs.ledger.batch import CLAIMABLE_SQL, as_instant, as_uuid, run
 from jobs.limits import Limits
-from jobs.models import Attempt, Execution
+from jobs.models import Attempt
 from jobs.states import FINAL, AttemptOutcome, Status
 
 CLOCK_TOLERANCE = timedelta(milliseconds=50)  # a retry delivered this early is on time: clocks and timers differ
-IDENTITY = 7  # columns of a claim that are taken as they are
 Attempted = tuple[UUID, int]  # an execution, and the number of an attempt at it
 
 
@@ -89,53 +87,52 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         worker=worker,
     )
     ours = {(as_uuid(one), attempt) for one, attempt in won}
-    executions = Execution.objects.filter(pk__in=[one for one, _ in ours]).order_by("-priority", "not_before")
     # Whoever is frozen before this second look, for longer than its lease, sees a number that is somebody else's.
-    return [claim for claim in read_claims(executions) if claim.key in ours]
+    return [claim for claim in read_claims([one for one, _ in ours]) if claim.key in ours]
 
 
-def read_claims(executions: QuerySet[Execution]) -> list[Claim]:
-    """The claims that stand on these executions."""
-    rows = list(
-        executions.values_list(
-            "id",
-            "attempt",
-            "job_id",
-            "tenant_id",
-            "task",
-            "priority",
-            "forgiven",
-            "payload",
-            "job__payload",
-            "worker",
-            "started_at",
-            "job__max_retries",
-            "job__retry_delay",
-            "job__retry_delay_cap",
-            "job__time_limit",
-            "job__lease",
-        )
+def read_claims(ids: Collection[UUID]) -> list[Claim]:
+    """The claims that stand on these executions, most urgent first."""
+    rows = run(
+        """
+        SELECT e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven, coalesce(e.payload, j.payload),
+            e.worker, e.started_at, j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
+        FROM r JOIN jobs_execution e ON e.id = r.this JOIN jobs_job j ON j.id = e.job_id
+        ORDER BY e.priority DESC, e.not_before
+        """,
+        {"this": "uuid"},
+        [(one,) for one in ids],
     )
-    in_doubt = Attempt.objects.filter(outcome=AttemptOutcome.UNKNOWN)
-    tried = [one for one, attempt, *_ in rows if attempt > 1]
-    suspects = set(in_doubt.filter(execution__in=tried).values_list("execution_id", flat=True)) if tried else set()
+    suspects = _in_doubt([as_uuid(one) for one, attempt, *_ in rows if attempt > 1])
     return [
         Claim(
-            *identity,
-            payload=of_job if own is None else own,
-            worker=worker,
-            started_at=started_at,
-            limits=Limits(max_retries, *map(_seconds, lengths)),
-            suspect=identity[0] in suspects,
+            as_uuid(one),
+            attempt,
+            as_uuid(job),
+            as_uuid(tenant),
+            task,
+            priority,
+            forgiven,
+            json.loads(payload),
+            worker,
+            as_instant(started_at),
+            _limits(*limits),
+            as_uuid(one) in suspects,
         )
-        for identity, (own, of_job, worker, started_at, max_retries, *lengths) in (
-            (row[:IDENTITY], row[IDENTITY:]) for row in rows
-        )
+        for one, attempt, job, tenant, task, priority, forgiven, payload, worker, started_at, *limits in rows
     ]
 
 
-def _seconds(value: float | None) -> timedelta | None:
-    return None if value is None else timedelta(seconds=value)
+def _in_doubt(tried: Collection[UUID]) -> set[UUID]:
+    if not tried:
+        return set()
+    lost = Attempt.objects.filter(outcome=AttemptOutcome.UNKNOWN, execution__in=tried)
+    return set(lost.values_list("execution_id", flat=True))
+
+
+@lru_cache(maxsize=1000)  # most jobs have none of their own, and the others share a few
+def _limits(max_retries: int | None, *seconds: float | None) -> Limits:
+    return Limits(max_retries, *(None if value is None else timedelta(seconds=value) for value in seconds))
 
 
 def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, bool]:
