@@ -92,6 +92,8 @@ class Bookkeeper:
 
     def _settle(self, group: list[Finished]) -> None:
         counted = self._write(group)
+        self.outbox.pace.note((claim.task, outcome.took) for claim, outcome in group if outcome.took is not None)
+        self.outbox.pace.exchange()
         for claim, outcome in group:
             if claim.key not in counted:
                 logger.warning(

@@ -7,6 +7,8 @@ broker, says whose work it is, so long work never meets the broker's patience.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from threading import Condition
 
@@ -14,8 +16,10 @@ import structlog
 
 from execution.bookkeeper import Bookkeeper
 from execution.broker import Inbox
+from execution.broker.base import Bundle
 from execution.heart import Heart
 from execution.outbox import Outbox
+from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
 from execution.workshop import Workshop
@@ -46,6 +50,7 @@ class Executor:
         bookkeeping_delay: timedelta,
     ) -> None:
         self.inbox = inbox
+        self._outbox = outbox
         self.runner = runner
         self.workshop = workshop
         self.worker = worker
@@ -107,7 +112,7 @@ class Executor:
     def _submit(self, claims: list[Claim]) -> None:
         """What is held but never started would keep its lease for as long as we live."""
         try:
-            self.workshop.submit(claims)
+            self.workshop.submit(list(bundles(claims, self._outbox.pace.bundle)))
         except BaseException:
             for claim in claims:
                 self._finished(claim, self.runner.given_back(claim))
@@ -167,3 +172,12 @@ class Executor:
 
     def _cancel(self, attempts: list[Attempted]) -> None:
         self.workshop.interrupt(attempts, Cancelled)
+
+
+def bundles(claims: Iterable[Claim], size: Bundle) -> Iterator[tuple[Claim, ...]]:
+    """Claims of one task, as many as one thread should run one after another."""
+    alike: dict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        alike[claim.task].append(claim)
+    for task, of_task in alike.items():
+        yield from batched(of_task, size(task))

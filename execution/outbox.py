@@ -7,7 +7,7 @@ harmless. The reverse order would lose the execution.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
@@ -16,6 +16,7 @@ import structlog
 
 from execution.broker import Broker, BrokerError, Message
 from execution.broker.base import NO_DELAY
+from execution.pace import Pace, batched
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.states import Status
@@ -44,21 +45,24 @@ class Outbox:
         broker: Broker,
         *,
         clock: Clock,
-        per_message: int,
+        pace: Pace,
         publish_patience: timedelta,
         queue_patience: timedelta,
     ) -> None:
         self.broker = broker
         self.clock = clock
-        self.per_message = per_message
+        self.pace = pace
         self.publish_patience = publish_patience
         self.queue_patience = queue_patience
         self._failed = 0  # times in a row that the broker took nothing
 
     def send(self, executions: Sequence[Sendable], *, ahead: int = 0) -> int:
         """Publish executions and mark those confirmed as queued; return how many. The rest wait for the recoverer."""
+        if not executions:
+            return 0
+        self.pace.exchange()
         attempts = {one.id: one.attempt for one in executions}
-        taken = self._hand_over(self.broker.publish, pack(executions, self.per_message, ahead))
+        taken = self._hand_over(self.broker.publish, pack(executions, self.pace.bundle, ahead))
         now = self.clock.now()
         ledger.mark_queued([(one, attempts[one]) for one in taken], now=now, wake_at=now + self.queue_patience)
         return len(taken)
@@ -92,15 +96,15 @@ class Outbox:
         return [one for message in taken for one in message.executions]
 
 
-def pack(executions: Iterable[Sendable], per_message: int, ahead: int = 0) -> list[Message]:
-    """Executions of one task and priority travel together, most urgent first."""
+def pack(executions: Iterable[Sendable], bundle: Callable[[str], int], ahead: int = 0) -> list[Message]:
+    """Executions of one task and priority travel together, as many as make a bundle, most urgent first."""
     together: dict[tuple[int, str], list[UUID]] = defaultdict(list)
     for one in executions:
         together[-one.priority, one.task].append(one.id)
     return [
-        Message(task, tuple(ids[start : start + per_message]), ahead - urgency)
+        Message(task, bundled, ahead - urgency)
         for (urgency, task), ids in sorted(together.items())
-        for start in range(0, len(ids), per_message)
+        for bundled in batched(ids, bundle(task))
     ]
 
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from execution.broker import get_broker
 from execution.executor import Executor
 from execution.outbox import Outbox
+from execution.pace import Pace
 from execution.recoverer import Recoverer
 from execution.registry import registry
 from execution.runner import Runner
@@ -22,11 +23,15 @@ from jobs.clock import DatabaseClock
 from jobs.limits import Limits
 
 
-def make_outbox() -> Outbox:
+def make_pace() -> Pace:
+    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN)
+
+
+def make_outbox(pace: Pace | None = None) -> Outbox:
     return Outbox(
         get_broker(),
         clock=DatabaseClock(),
-        per_message=settings.EXECUTIONS_PER_MESSAGE,
+        pace=pace or make_pace(),
         publish_patience=settings.PUBLISH_PATIENCE,
         queue_patience=settings.QUEUE_PATIENCE,
     )
@@ -56,9 +61,10 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
     names = [registry.get(name).name for name in tasks] or registry.names()
     threads = threads or settings.EXECUTOR_THREADS
     runner = make_runner()
+    pace = make_pace()
     return Executor(
-        get_broker().subscribe(names, prefetch=threads),
-        make_outbox(),
+        get_broker().subscribe(names, prefetch=threads, bundle=pace.bundle),
+        make_outbox(pace),
         runner,
         make_workshop(runner, threads),
         worker=f"{socket.gethostname()}-{os.getpid()}"[:100],

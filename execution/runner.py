@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import traceback
 from dataclasses import dataclass
 from datetime import timedelta
@@ -37,16 +38,26 @@ class Runner:
             task=claim.task,
             attempt=claim.attempt,
         ):
+            began = time.monotonic()
             try:
                 result = self._call(claim, run)
             except BaseException as error:  # a handler that calls sys.exit() has failed like any other
-                outcome = self.failed(claim, error)
+                outcome = self.failed(claim, error, took=time.monotonic() - began)
                 logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
                 return outcome
             logger.info("execution.completed")
-        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result)
+        took = time.monotonic() - began
+        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result, took=took)
 
-    def failed(self, claim: Claim, error: BaseException, *, in_doubt: bool = False, forgiven: bool = False) -> Outcome:
+    def failed(
+        self,
+        claim: Claim,
+        error: BaseException,
+        *,
+        in_doubt: bool = False,
+        forgiven: bool = False,
+        took: float | None = None,
+    ) -> Outcome:
         """The outcome of an attempt that ended with `error`: another one later, or none."""
         now = self.clock.now()
         counted = claim.attempt - claim.forgiven - forgiven
@@ -68,6 +79,7 @@ class Runner:
             started_at=claim.started_at,
             in_doubt=in_doubt,
             forgiven=forgiven,
+            took=took,
         )
 
     def given_back(self, claim: Claim) -> Outcome:

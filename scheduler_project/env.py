@@ -74,7 +74,6 @@ def env_database(name: str, *, embedded: Path, pool_size: int) -> dict[str, Any]
         for option, value in UNTIL_GIVEN_UP.items():
             options.setdefault(option, value)
         # A new connection costs 5 ms, one from the pool 0.7.
-        options["prepare_threshold"] = 1000  # what is prepared sooner asks for it: the hot path's few statements
         options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10}
     return database
 

@@ -40,7 +40,8 @@ WEB_THREADS = env_count("WEB_THREADS", 4)  # requests a web process answers at o
 EXECUTOR_THREADS = env_count("EXECUTOR_THREADS", 8)  # handlers running at once in one executor
 ISOLATE_HANDLERS = env.bool("ISOLATE_HANDLERS", default=True)  # in child processes, so that any can be stopped
 EXECUTION_LEASE = env_seconds("EXECUTION_LEASE", 15)  # how long a killed executor's work stays its own
-EXECUTIONS_PER_MESSAGE = env_count("EXECUTIONS_PER_MESSAGE", 1)  # more is faster, but travels to one executor
+EXECUTIONS_PER_MESSAGE = env_count("EXECUTIONS_PER_MESSAGE", 200)  # at most, and only of tasks this fast:
+BUNDLE_SPAN = env_seconds("BUNDLE_SPAN", 0.02)  # what goes together should be run within this by one thread
 BOOKKEEPING_DELAY = env_seconds("BOOKKEEPING_DELAY", 0.005)  # outcomes gathered for one commit
 STOP_GRACE = env_seconds("STOP_GRACE", 20)  # what running work gets to finish after SIGTERM
 PUBLISH_PATIENCE = env_seconds("PUBLISH_PATIENCE", 10)  # recorded but not confirmed for this long: publish again

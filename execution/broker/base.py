@@ -8,7 +8,7 @@ from the rows alone; a broker that forgets costs time, never an execution.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,6 +27,13 @@ class BrokerUnavailable(BrokerError):
 
 class TopologyMismatch(BrokerError):
     """A queue or exchange exists with other arguments than ours, and only a person may settle that."""
+
+
+Bundle = Callable[[str], int]  # how many executions of a task go together
+
+
+def alone(task: str) -> int:
+    return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +81,12 @@ class Broker(ABC):
         """
 
     @abstractmethod
-    def subscribe(self, tasks: Collection[str], *, prefetch: int) -> Inbox:
+    def subscribe(self, tasks: Collection[str], *, prefetch: int, bundle: Bundle = alone) -> Inbox:
         """Start receiving the executions of these tasks.
 
         `prefetch` bounds how many messages of a task wait with us: a message that has
-        reached an executor can no longer be overtaken by a more urgent one.
+        reached an executor can no longer be overtaken by a more urgent one. `bundle` tells how many
+        executions of a task go together, for a broker that has no messages to keep them together.
         """
 
     @abstractmethod

@@ -9,11 +9,14 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
 
-from execution.broker.base import Broker, BrokerUnavailable, Inbox, Message
+from execution.broker.base import Broker, BrokerUnavailable, Bundle, Inbox, Message, alone
+from execution.pace import batched
 from jobs.clock import Clock, DatabaseClock
 from jobs.models import Execution
 
@@ -27,8 +30,8 @@ class DatabaseBroker(Broker):
     def publish(self, messages: Sequence[Message]) -> list[Message]:
         return list(messages)
 
-    def subscribe(self, tasks: Collection[str], *, prefetch: int) -> Inbox:
-        return DatabaseInbox(list(tasks), self.clock)
+    def subscribe(self, tasks: Collection[str], *, prefetch: int, bundle: Bundle = alone) -> Inbox:
+        return DatabaseInbox(list(tasks), self.clock, bundle)
 
     def bury(self, messages: Sequence[Message]) -> list[Message]:
         return list(messages)
@@ -59,9 +62,10 @@ class DatabaseBroker(Broker):
 class DatabaseInbox(Inbox):
     """Looks for ready rows, and holds their locks while the caller claims them."""
 
-    def __init__(self, tasks: list[str], clock: Clock) -> None:
+    def __init__(self, tasks: list[str], clock: Clock, bundle: Bundle) -> None:
         self.tasks = tasks
         self.clock = clock
+        self.bundle = bundle
 
     @contextmanager
     def take(self, limit: int, *, wait: timedelta) -> Iterator[list[UUID]]:
@@ -70,13 +74,21 @@ class DatabaseInbox(Inbox):
         # The claim commits with this transaction; until then rivals skip the rows.
         with transaction.atomic():
             # A look for each task, because the index can serve one in order, but not several.
-            found = [row for task in self.tasks for row in self._ready(task, now, limit)]
-            yield [pk for *_, pk in sorted(found)[:limit]]
+            found = sorted(bundle for task in self.tasks for bundle in self._ready(task, now, limit))
+            offered: list[UUID] = []
+            for *_, bundle in found:
+                if len(offered) < limit:
+                    offered += bundle
+            yield offered
 
-    def _ready(self, task: str, now: datetime, limit: int) -> list[tuple[int, datetime, UUID]]:
+    def _ready(self, task: str, now: datetime, limit: int) -> Iterator[tuple[int, datetime, tuple[UUID, ...]]]:
+        """What waits, in bundles of one priority, each with what orders it among the others."""
+        size = self.bundle(task)
         ready = Execution.objects.ready(now, [task]).select_for_update(skip_locked=True, no_key=True)
-        rows = ready.values_list("priority", "not_before", "pk")[:limit]
-        return [(-priority, not_before, pk) for priority, not_before, pk in rows]
+        rows = list(ready.values_list("priority", "not_before", "pk")[: max(limit, size)])
+        for priority, alike in groupby(rows, key=itemgetter(0)):
+            for bundle in batched(list(alike), size):
+                yield -priority, bundle[0][1], tuple(pk for *_, pk in bundle)
 
     def rest(self) -> None:
         """Nothing to do: between two `take`s nothing is held."""

@@ -19,8 +19,8 @@ class Workshop(ABC):
         """Be ready for work. `report` may be called from any thread."""
 
     @abstractmethod
-    def submit(self, claims: Sequence[Claim]) -> None:
-        """Run these as soon as there is a place for each."""
+    def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
+        """Run these as soon as there is a place for each bundle, whose claims should take no longer than a moment."""
 
     @abstractmethod
     def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:

@@ -52,13 +52,13 @@ class Child:
         with self._lock:
             return key in self._held
 
-    def submit(self, claims: Sequence[Claim]) -> bool:
+    def submit(self, bundles: Sequence[Sequence[Claim]]) -> bool:
         """Whether the child has them now; one that has ended takes nothing."""
         with self._lock:
             if self.ended:
                 return False
-            self._held.update((claim.key, claim) for claim in claims)
-        self.tell("submit", claims)
+            self._held.update((claim.key, claim) for bundle in bundles for claim in bundle)
+        self.tell("submit", bundles)
         return True
 
     def tell(self, order: str, *details: Any) -> None:
@@ -110,16 +110,17 @@ class ProcessWorkshop(Workshop):
         self.report = report
         self._shared = Child(self, self.threads, "workshop")
 
-    def submit(self, claims: Sequence[Claim]) -> None:
-        alone = [claim for claim in claims if self.runner.is_isolated(claim)]
-        together = [claim for claim in claims if claim not in alone]
-        while together and not self._shared_child().submit(together):
+    def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
+        alone = [claim for bundle in bundles for claim in bundle if self.runner.is_isolated(claim)]
+        apart = {claim.key for claim in alone}
+        together = [[claim for claim in bundle if claim.key not in apart] for bundle in bundles]
+        while any(together) and not self._shared_child().submit(together):
             pass
         for claim in alone:
             child = Child(self, 1, f"workshop-{claim.id}", alone=True)
             with self._lock:
                 self._alone.add(child)
-            if not child.submit([claim]):
+            if not child.submit([[claim]]):
                 self.report(claim, self.runner.given_back(claim))
 
     def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:

@@ -7,7 +7,8 @@ decides.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -46,6 +47,24 @@ class Place:
     reported_stuck: bool = False
 
 
+@dataclass(slots=True, eq=False)
+class Bundle:
+    """Attempts that one thread makes one after another."""
+
+    waiting: deque[Place]
+    since: float = 0.0  # when the one being made was begun
+
+    def next(self) -> Place | None:
+        self.since = time.monotonic()
+        return next(self.rest(), None)
+
+    def rest(self) -> Iterator[Place]:
+        """Those not begun yet; whoever is given one has to see to it. Several threads may ask."""
+        with suppress(IndexError):
+            while True:
+                yield self.waiting.popleft()
+
+
 class ThreadWorkshop(Workshop):
     """`end_grace` is what a handler gets to end tidily once told to, and again once interrupted."""
 
@@ -62,6 +81,7 @@ class ThreadWorkshop(Workshop):
         self.end_grace = end_grace.total_seconds()
         self.on_stuck = on_stuck
         self._places: dict[Attempted, Place] = {}
+        self._bundles: set[Bundle] = set()  # those being worked through
         self._lock = Lock()
         self._closed = Event()
 
@@ -70,13 +90,12 @@ class ThreadWorkshop(Workshop):
         self._pool = DaemonPool(self.threads)
         Thread(target=self._watch, name="warden", daemon=True).start()
 
-    def submit(self, claims: Sequence[Claim]) -> None:
-        for claim in claims:
-            limit = self.runner.limits_of(claim).time_limit
-            place = Place(claim, limit.total_seconds() if limit else float("inf"))
+    def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
+        for claims in bundles:
+            places = [Place(claim, self._time_limit(claim)) for claim in claims]
             with self._lock:
-                self._places[claim.key] = place
-            self._pool.submit(partial(self._work, place))
+                self._places.update((place.claim.key, place) for place in places)
+            self._pool.submit(partial(self._work_through, Bundle(deque(places))))
 
     def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
         now = time.monotonic()
@@ -91,6 +110,23 @@ class ThreadWorkshop(Workshop):
         self._closed.set()
         self._pool.close()
 
+    def _time_limit(self, claim: Claim) -> float:
+        limit = self.runner.limits_of(claim).time_limit
+        return limit.total_seconds() if limit else float("inf")
+
+    def _work_through(self, bundle: Bundle) -> None:
+        with self._lock:
+            self._bundles.add(bundle)
+        try:
+            while (place := bundle.next()) is not None:
+                self._work(place)
+        finally:
+            with self._lock:
+                self._bundles.discard(bundle)
+            # Handlers may have used the database; a thread that waits must not keep a connection.
+            with suppress(Exception):
+                connections.close_all()
+
     def _work(self, place: Place) -> None:
         claim = place.claim
         try:
@@ -104,9 +140,6 @@ class ThreadWorkshop(Workshop):
         finally:
             with self._lock:
                 self._places.pop(claim.key, None)
-            # Handlers may have used the database; a thread that waits must not keep a connection.
-            with suppress(Exception):
-                connections.close_all()
 
     def _guarded(self, place: Place, run: Run):
         try:
@@ -119,8 +152,13 @@ class ThreadWorkshop(Workshop):
             now = time.monotonic()
             with self._lock:
                 late = [place for place in self._places.values() if now >= place.ends_at]
+                held_up = [bundle for bundle in self._bundles if now >= bundle.since + LOOK]
             for place in late:
                 self._stop(place, now)
+            # Whoever is slower than expected must not keep those behind it from the other threads.
+            for bundle in held_up:
+                for place in bundle.rest():
+                    self._pool.submit(partial(self._work_through, Bundle(deque([place]))))
 
     def _stop(self, place: Place, now: float) -> None:
         """Interrupt it, again and again if it goes on: a handler may catch everything."""

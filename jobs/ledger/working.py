@@ -62,6 +62,7 @@ class Outcome:
     started_at: datetime | None = None
     in_doubt: bool = False
     forgiven: bool = False  # the attempt does not count
+    took: float | None = None  # seconds in the handler, where it was called
 
 
 def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime) -> list[Claim]:

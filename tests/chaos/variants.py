@@ -56,7 +56,7 @@ def publish_after_marking() -> None:
     def send(self: Any, executions: Any, ahead: int = 0) -> int:
         now = self.clock.now()
         ledger.mark_queued([(one.id, one.attempt) for one in executions], now=now, wake_at=now + FOREVER)
-        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.per_message, ahead)))
+        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.pace.bundle, ahead)))
 
     outbox.Outbox.send = send  # type: ignore[method-assign]
 

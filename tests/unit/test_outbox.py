@@ -24,7 +24,7 @@ waiting = st.lists(st.builds(Waiting, st.builds(uuid4), st.sampled_from("ab"), s
 
 @given(waiting, st.integers(1, 5), st.sampled_from([0, AHEAD]))
 def test_each_execution_travels_once_with_its_like_and_the_urgent_go_first(executions, per_message, ahead) -> None:
-    messages = pack(executions, per_message, ahead)
+    messages = pack(executions, lambda task: per_message, ahead)
 
     known = {one.id: one for one in executions}
     sent = [one for message in messages for one in message.executions]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from execution.broker.base import Broker, Inbox, Message
+from execution.broker.base import Broker, Bundle, Inbox, Message, alone
 from execution.broker.rabbitmq import errands
 from execution.broker.rabbitmq.dead_letters import DeadLetters
 from execution.broker.rabbitmq.inbox import RabbitMQInbox
@@ -29,7 +29,7 @@ class RabbitMQBroker(Broker):
     def publish(self, messages: Sequence[Message]) -> list[Message]:
         return self._publisher.publish(messages)
 
-    def subscribe(self, tasks: Collection[str], *, prefetch: int) -> Inbox:
+    def subscribe(self, tasks: Collection[str], *, prefetch: int, bundle: Bundle = alone) -> Inbox:
         return RabbitMQInbox(self._url, self._topology, tasks, prefetch=prefetch)
 
     def bury(self, messages: Sequence[Message]) -> list[Message]:
