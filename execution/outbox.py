@@ -19,6 +19,7 @@ from execution.broker.base import NO_DELAY
 from execution.pace import Pace, batched
 from jobs import ledger
 from jobs.clock import Clock
+from jobs.ledger import Sent
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
@@ -56,20 +57,26 @@ class Outbox:
         self.queue_patience = queue_patience
         self._failed = 0  # times in a row that the broker took nothing
 
-    def send(self, executions: Sequence[Sendable], *, ahead: int = 0) -> int:
-        """Publish executions and mark those confirmed as queued; return how many. The rest wait for the recoverer."""
+    def publish(self, executions: Sequence[Sendable], *, ahead: int = 0) -> list[Sent]:
+        """Hand executions to the broker; return those confirmed, for `mark`. The rest wait for the recoverer."""
         if not executions:
-            return 0
+            return []
         self.pace.exchange()
         attempts = {one.id: one.attempt for one in executions}
         taken = self._hand_over(self.broker.publish, pack(executions, self.pace.bundle, ahead))
-        now = self.clock.now()
-        ledger.mark_queued([(one, attempts[one]) for one in taken], now=now, wake_at=now + self.queue_patience)
-        return len(taken)
+        return [(one, attempts[one]) for one in taken]
 
-    def send_again(self, executions: Sequence[Sendable]) -> int:
-        """Publish what was interrupted through no fault of its own: it has waited its turn already."""
-        return self.send(executions, ahead=AHEAD)
+    def mark(self, sent: Sequence[Sent]) -> None:
+        """Note what the broker has confirmed. Whatever was claimed since needs no mark."""
+        now = self.clock.now()
+        ledger.mark_queued(sent, now=now, wake_at=now + self.queue_patience)
+
+    def send(self, executions: Sequence[Sendable]) -> None:
+        self.mark(self.publish(executions))
+
+    def send_again(self, executions: Sequence[Sendable]) -> None:
+        """Send what was interrupted through no fault of its own: it has waited its turn already."""
+        self.mark(self.publish(executions, ahead=AHEAD))
 
     def send_later(self, executions: Sequence[tuple[Sendable, timedelta]]) -> None:
         """Publish retries, each after its delay. Nothing is noted: `wake_at` lies behind the delay already."""

@@ -16,7 +16,7 @@ from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.ledger import Claim, Outcome
-from jobs.limits import Limits
+from jobs.limits import Limits, combined
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
@@ -92,7 +92,7 @@ class Runner:
             of_task = self.registry.get(claim.task).limits
         except UnknownTask:
             of_task = Limits()
-        return claim.limits.or_else(of_task).or_else(self.limits)
+        return combined(claim.limits, of_task, self.limits)
 
     def is_isolated(self, claim: Claim) -> bool:
         """Whether it has to run in a process of its own: its task says so, or it may have taken one with it."""

@@ -5,12 +5,12 @@ The job has the first word, then its task, then the settings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from datetime import timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What is None is said by somebody else."""
 
     max_retries: int | None = None
@@ -19,7 +19,10 @@ class Limits:
     time_limit: timedelta | None = None  # for one attempt
     lease: timedelta | None = None  # without a heartbeat for this long, the worker is lost
 
-    def or_else(self, other: Limits) -> Limits:
-        """These, and where they say nothing, the other's."""
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Limits(**{name: getattr(other, name) if value is None else value for name, value in own.items()})
+
+@lru_cache(maxsize=1000)  # asked for every execution, and there are few different ones
+def combined(*voices: Limits) -> Limits:
+    """What the first of `voices` that says anything says, for each of the limits."""
+    return Limits(
+        *(next((said for said in answers if said is not None), None) for answers in zip(*voices, strict=True))
+    )

@@ -28,7 +28,8 @@ class Everything:
         self.web.start()
         self._executor = make_executor()
         self._executor.start()
-        self._run(make_poller(), settings.POLL_INTERVAL)
+        self._poller = make_poller()
+        self._run(self._poller, settings.POLL_INTERVAL)
         self._run(self._executor, AT_ONCE)
         self._run(make_recoverer(), settings.RECOVER_INTERVAL)
         return self.web.wait_until_ready(self.stop)
@@ -46,6 +47,7 @@ class Everything:
         self.web.stop()
         for thread in self._threads:
             thread.join()
+        self._poller.stop()
         self._executor.stop(settings.STOP_GRACE)
 
     def _run(self, daemon: Daemon, interval: timedelta) -> None:

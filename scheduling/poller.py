@@ -7,17 +7,20 @@ execution id catches the rest.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections import deque
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
 from execution.outbox import Outbox
 from jobs.clock import Clock
+from jobs.ledger import Sent
 from scheduling.due import record_due
 from scheduling.index import DueIndex, IndexIncomplete
 from scheduling.rebuild import rebuild, restore_overdue
 
 SWEEP_EVERY = timedelta(seconds=1)
+MARK_AFTER = timedelta(seconds=0.2)
 
 
 class Poller:
@@ -40,6 +43,7 @@ class Poller:
         self.misfire_grace = misfire_grace
         self.overdue_after = overdue_after
         self._sweep_at: datetime | None = None
+        self._sent: deque[tuple[datetime, list[Sent]]] = deque()
 
     def tick(self) -> int:
         """Dispatch one batch of due jobs; return how many were leased.
@@ -50,6 +54,7 @@ class Poller:
         """
         now = self.clock.now()
         self._sweep(now)
+        self._mark(now - MARK_AFTER)
         leased = self._lease(now)
         if not leased:
             return 0
@@ -57,8 +62,19 @@ class Poller:
             leased, now=now, misfire_grace=self.misfire_grace, publish_patience=self.outbox.publish_patience
         )
         self.index.settle(recorded.next_due)
-        self.outbox.send(recorded.executions)
+        self._sent.append((now, self.outbox.publish(recorded.executions)))
         return len(leased)
+
+    def stop(self) -> None:
+        """Note what was sent and not yet marked: after this it is the recoverer's."""
+        self._mark(datetime.max.replace(tzinfo=UTC))
+
+    def _mark(self, sent_before: datetime) -> None:
+        """Most of what was sent is claimed within moments, which says more than a mark. Only what waits is marked."""
+        waiting: list[Sent] = []
+        while self._sent and self._sent[0][0] < sent_before:
+            waiting += self._sent.popleft()[1]
+        self.outbox.mark(waiting)
 
     def _lease(self, now: datetime) -> list[UUID]:
         claim = partial(self.index.lease, now=now, until=now + self.lease, limit=self.batch)

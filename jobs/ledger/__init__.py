@@ -5,7 +5,7 @@ statement carries its own guard (status, and `attempt` as the fencing token), so
 repeat it or race with another without harm. It decides nothing: callers say what moves where.
 """
 
-from jobs.ledger.recording import DueJob, NewExecution, NextRun, let_rest, lock_due, mark_queued, record
+from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.working import Attempted, Claim, Outcome, claim, heartbeat, read_claims, settle
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "NewExecution",
     "NextRun",
     "Outcome",
+    "Sent",
     "claim",
     "heartbeat",
     "let_rest",

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
 from jobs.ids import execution_id
-from jobs.ledger.batch import CLAIMABLE_SQL, as_instant, as_uuid, as_uuids, locking, run
+from jobs.ledger.batch import as_instant, as_uuid, as_uuids, locking, run, waits
 from jobs.states import Cause, JobStatus, Status
 
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewExecution:
     """What is known of an execution before it is recorded."""
 
@@ -27,7 +28,7 @@ class NewExecution:
     cause: Cause = Cause.SCHEDULE
     attempt: int = 0
 
-    @property
+    @cached_property
     def id(self) -> UUID:
         return execution_id(self.job_id, self.due_at, self.cause)
 
@@ -117,11 +118,12 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
         f"""
         UPDATE jobs_execution SET queued_at = %(now)s, wake_at = %(wake_at)s,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
-        FROM r WHERE id = r.this AND attempt = r.made AND status IN {CLAIMABLE_SQL}
+        FROM r WHERE id = r.this AND attempt = r.made AND {waits("jobs_execution")}
         """,
         {"this": "uuid", "made": "integer"},
         list(sent),
         lock="jobs_execution",
+        only=f"locked.attempt = r.made AND {waits('locked')}",
         scheduled=Status.SCHEDULED.value,
         queued=Status.QUEUED.value,
         now=now,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from jobs.ledger.batch import CLAIMABLE_SQL, as_instant, as_uuid, run
+from jobs.ledger.batch import as_instant, as_uuid, run, waits
 from jobs.limits import Limits
 from jobs.models import Attempt
 from jobs.states import FINAL, AttemptOutcome, Status
@@ -19,8 +18,7 @@ CLOCK_TOLERANCE = timedelta(milliseconds=50)  # a retry delivered this early is 
 Attempted = tuple[UUID, int]  # an execution, and the number of an attempt at it
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The right to run an execution, until the lease ends or a higher `attempt` is given out."""
 
     execution_id: UUID
@@ -45,8 +43,7 @@ class Claim:
         return self.execution_id, self.attempt
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of an attempt, told by whoever held it (or found its worker gone)."""
 
     execution_id: UUID
@@ -73,9 +70,9 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
     won = run(
         f"""
         UPDATE jobs_execution SET status = %(running)s, attempt = attempt + 1, started_at = %(now)s,
-            wake_at = %(until)s, worker = %(worker)s
+            wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(queued_at, %(now)s)
         FROM r WHERE id = r.this AND not_before <= %(latest)s
-            AND status IN {CLAIMABLE_SQL}
+            AND {waits("jobs_execution")}
         RETURNING id, attempt
         """,
         {"this": "uuid"},

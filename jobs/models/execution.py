@@ -42,9 +42,7 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 
     def ready(self, now: datetime, tasks: list[str]) -> ExecutionQuerySet:
         """Those an executor of `tasks` may claim now, most urgent first."""
-        return self.filter(status__in=(Status.QUEUED, Status.RETRYING), not_before__lte=now, task__in=tasks).order_by(
-            "-priority", "not_before"
-        )
+        return self.waiting().filter(not_before__lte=now, task__in=tasks).order_by("-priority", "not_before")
 
     def overdue(self, now: datetime) -> ExecutionQuerySet:
         """Those that should have moved by now: something went wrong, or nobody has started."""
@@ -105,8 +103,10 @@ class Execution(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
-    job = models.ForeignKey(Job, on_delete=models.PROTECT, related_name="executions", db_index=False)
-    tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="executions", db_index=False)
+    # No constraints: they would look up both rows for every execution. It is recorded in the transaction that holds
+    # its job's lock, and neither jobs nor tenants with history are ever deleted.
+    job = models.ForeignKey(Job, models.PROTECT, related_name="executions", db_index=False, db_constraint=False)
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="executions", db_index=False, db_constraint=False)
     task = models.CharField(max_length=100)
     priority = models.PositiveSmallIntegerField(choices=choices(Priority))
     cause = models.CharField(max_length=10, choices=choices(Cause), default=Cause.SCHEDULE)
@@ -118,7 +118,7 @@ class Execution(models.Model):
     not_before = models.DateTimeField()  # due time, or the time of the next retry
     wake_at = models.DateTimeField(null=True)
     recorded_at = models.DateTimeField()
-    queued_at = models.DateTimeField(null=True)
+    queued_at = models.DateTimeField(null=True)  # when the broker was known to have it: at the claim, at the latest
     started_at = models.DateTimeField(null=True)  # of the latest attempt
     finished_at = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)  # while running: ends as cancelled unless it completes
@@ -144,7 +144,7 @@ class Execution(models.Model):
             models.Index(
                 fields=["task", "-priority", "not_before"],
                 name="executions_ready",
-                condition=Q(status__in=(Status.QUEUED, Status.RETRYING)),
+                condition=Q(status__in=sorted(CLAIMABLE)),
             ),
         ]
 

@@ -53,12 +53,13 @@ def publish_after_marking() -> None:
     from execution import outbox
     from jobs import ledger
 
-    def send(self: Any, executions: Any, ahead: int = 0) -> int:
+    def publish(self: Any, executions: Any, ahead: int = 0) -> list[Any]:
         now = self.clock.now()
         ledger.mark_queued([(one.id, one.attempt) for one in executions], now=now, wake_at=now + FOREVER)
-        return len(self._hand_over(self.broker.publish, outbox.pack(executions, self.pace.bundle, ahead)))
+        self._hand_over(self.broker.publish, outbox.pack(executions, self.pace.bundle, ahead))
+        return []
 
-    outbox.Outbox.send = send  # type: ignore[method-assign]
+    outbox.Outbox.publish = publish  # type: ignore[method-assign]
 
 
 def ack_before_claim() -> None:

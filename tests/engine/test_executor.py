@@ -99,7 +99,7 @@ def test_no_more_is_claimed_than_there_are_threads(executor, gate, waiting) -> N
 
     eventually(lambda: len(gate.started) == 2)
     assert Execution.objects.filter(status=Status.RUNNING).count() == 2
-    assert Execution.objects.filter(status=Status.QUEUED).count() == 3
+    assert Execution.objects.waiting().count() == 3
 
 
 def test_one_high_overtakes_a_backlog_of_a_thousand_low(executor, gate, system, backlog) -> None:

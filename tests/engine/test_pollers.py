@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 from jobs.models import Execution, Job
+from jobs.states import Status
 from scheduling.due import record_due
 from scheduling.index import get_due_index
 from scheduling.processes import make_poller
 from tests.engine.system import together
+from tests.whole.processes import eventually
 
 SECOND = timedelta(seconds=1)
 JOBS = 60
@@ -90,3 +92,22 @@ def test_a_job_whose_schedule_cannot_be_read_stops_nobody_else(due_jobs) -> None
     assert broken.id not in recorded.next_due
     broken.refresh_from_db()
     assert broken.next_run_at
+
+
+def test_what_waits_is_marked_as_queued_and_what_was_claimed_is_not_touched(system, new_job, recorder) -> None:
+    claimed, waiting = new_job(), new_job()
+    system.poller.tick()
+    Execution.objects.filter(job=claimed).update(status=Status.RUNNING, attempt=1)
+
+    system.poller.stop()
+
+    assert waiting.executions.get().status == Status.QUEUED and waiting.executions.get().queued_at
+    assert claimed.executions.get().status == Status.RUNNING and claimed.executions.get().queued_at is None
+
+
+def test_a_later_round_marks_what_waits(system, new_job, recorder) -> None:
+    job = new_job()
+    system.poller.tick()
+    assert job.executions.get().status == Status.SCHEDULED
+
+    eventually(lambda: system.poller.tick() or job.executions.get().status == Status.QUEUED)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from execution.retry import GiveUp, GiveUpNow, RetryAt, RetryLater, WorkerLost, backoff
 from execution.retry import decide as decide_on
-from jobs.limits import Limits
+from jobs.limits import Limits, combined
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -18,7 +18,7 @@ LIMITS = Limits(3, 2 * SECOND, 60 * SECOND)
 
 
 def decide(error: Exception, attempt: int = 1, max_retries: int = 3, spread: float = 1.0):
-    limits = Limits(max_retries).or_else(LIMITS)
+    limits = combined(Limits(max_retries), LIMITS)
     return decide_on(error, attempt=attempt, limits=limits, now=NOW, spread=spread)
 
 

@@ -13,7 +13,10 @@ class Command(BaseCommand):
 
     def handle(self, *, once, **options):
         poller = make_poller()
-        if once:
-            self.stdout.write(f"Dispatched {poller.tick()} job(s).")
-        else:
-            run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())
+        try:
+            if once:
+                self.stdout.write(f"Dispatched {poller.tick()} job(s).")
+            else:
+                run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())
+        finally:
+            poller.stop()
