@@ -35,8 +35,10 @@ class PrivateRabbitMQ(PrivateServer):
 
     kind = Kind.RABBITMQ
 
-    def __init__(self, *, script: Path | None = None, port: int | None = None):
+    def __init__(self, *, script: Path | None = None, port: int | None = None, **numbers: int):
+        """`numbers` are settings of its own, as in `consumer_timeout=60_000`."""
         super().__init__(durable=True, port=port)
+        self._numbers = numbers
         self._script = script or installed.rabbitmq_script()
         self._epmd_binary = installed.epmd_binary()
         self._epmd_port = free_port()
@@ -60,7 +62,8 @@ class PrivateRabbitMQ(PrivateServer):
             (folder / name).mkdir()
         (folder / "rabbitmq.conf").write_text(CONFIGURATION.format(password=self.password))
         (folder / "rabbitmq-env.conf").touch()
-        (folder / "advanced.config").write_text("[].\n")
+        own = ", ".join(f"{{{name}, {value}}}" for name, value in self._numbers.items())
+        (folder / "advanced.config").write_text(f"[{{rabbit, [{own}]}}].\n")
         (folder / "enabled_plugins").write_text("[].\n")
         # Erlang would make one from a clock that every user can read, and it opens the node.
         cookie = folder / ".erlang.cookie"

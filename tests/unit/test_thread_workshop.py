@@ -1,0 +1,74 @@
+"""Executions that go together share a thread, as long as none of them holds up the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from threading import Event, get_ident
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from execution.workshop.threads import ThreadWorkshop
+from jobs.limits import Limits
+from tests.whole.processes import eventually
+
+
+class Recorded:
+    """A runner that notes who ran where, and waits where it is told to."""
+
+    def __init__(self) -> None:
+        self.ran: dict[str, int] = {}
+        self.waits_for: dict[str, Event] = {}
+
+    def limits_of(self, claim: Any) -> Limits:
+        return Limits()
+
+    def run(self, claim: Any, run: Any) -> str:
+        if claim.task in self.waits_for:
+            assert self.waits_for[claim.task].wait(20)
+        self.ran[claim.task] = get_ident()
+        return "done"
+
+
+def claim(name: str) -> Any:
+    execution = uuid4()
+    return SimpleNamespace(id=execution, execution_id=execution, attempt=1, key=(execution, 1), task=name)
+
+
+@pytest.fixture
+def runner() -> Recorded:
+    return Recorded()
+
+
+@pytest.fixture
+def workshop(runner) -> Iterator[ThreadWorkshop]:
+    workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1))
+    workshop.reported = []
+    workshop.start(lambda claim, outcome: workshop.reported.append(claim.task))
+    yield workshop
+    workshop.close()
+
+
+def test_a_bundle_runs_in_its_order_on_one_thread(workshop, runner) -> None:
+    names = [str(number) for number in range(50)]
+
+    workshop.submit([[claim(name) for name in names]])
+
+    eventually(lambda: len(workshop.reported) == 50)
+    assert workshop.reported == names
+    assert len(set(runner.ran.values())) == 1
+
+
+def test_those_behind_a_slow_one_move_to_another_thread(workshop, runner) -> None:
+    runner.waits_for["slow"] = gate = Event()
+
+    workshop.submit([[claim("slow"), claim("second"), claim("third")]])
+
+    eventually(lambda: workshop.reported == ["second", "third"])
+    gate.set()
+    eventually(lambda: "slow" in workshop.reported)
+    assert runner.ran["slow"] != runner.ran["second"]
+    assert sorted(workshop.reported) == ["second", "slow", "third"], "each is reported once"
