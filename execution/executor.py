@@ -102,8 +102,8 @@ class Executor:
     def stop(self, grace: timedelta) -> None:
         """Take nothing more, finish what fits in `grace`, and give the rest back at once, uncounted."""
         deadline = time.monotonic() + grace.total_seconds()
-        self.inbox.close()
-        self.drain(grace)
+        self.inbox.close()  # with a broker that does not answer, this takes part of the grace
+        self.drain(timedelta(seconds=max(0.0, deadline - time.monotonic())))
         self.workshop.close()
         self._give_back()
         self._bookkeeper.close(timedelta(seconds=max(2.0, deadline - time.monotonic())))

@@ -10,6 +10,10 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
 
+import structlog
+
+logger = structlog.get_logger(__name__)
+
 
 class DaemonPool:
     def __init__(self, threads: int) -> None:
@@ -29,4 +33,7 @@ class DaemonPool:
 
     def _run(self) -> None:
         while (work := self._work.get()) is not None:
-            work()
+            try:
+                work()
+            except BaseException:  # a thread less would go unnoticed until there are none
+                logger.exception("pool.work_raised")

@@ -15,6 +15,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 ASK_AGAIN_AFTER = 10.0  # seconds: quartz drifts a few microseconds in that time
+AFTER_A_FAILURE = 5.0  # seconds: each try may wait for the pool, and all who ask wait with it
 
 
 class Clock(Protocol):
@@ -24,28 +25,29 @@ class Clock(Protocol):
 
 
 class DatabaseClock:
-    """Tells the database's time. Safe to share between threads."""
+    """Tells the database's time. Never fails, and is safe to share between threads.
+
+    While the database is away it counts on from what it was told before, or, where it was told nothing yet, from this
+    machine's own time: whoever asks then has an outcome to put a time to, and no other way to know it.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._asked = float("-inf")
-        self._answer = timezone.now()
+        self._told, self._told_at = timezone.now(), time.monotonic()
+        self._ask_at = self._told_at
 
     def now(self) -> datetime:
         with self._lock:
-            if time.monotonic() - self._asked >= ASK_AGAIN_AFTER:
+            if time.monotonic() >= self._ask_at:
                 self._ask()
-            return self._answer + timedelta(seconds=time.monotonic() - self._asked)
+            return self._told + timedelta(seconds=time.monotonic() - self._told_at)
 
     def _ask(self) -> None:
         try:
-            answer = database_now()
+            self._told, self._told_at = database_now(), time.monotonic()
+            self._ask_at = self._told_at + ASK_AGAIN_AFTER
         except (OperationalError, InterfaceError):
-            if self._asked == float("-inf"):
-                raise
-            # A database that is away takes nothing from what it told us before; asked again in a while.
-            answer = self._answer + timedelta(seconds=time.monotonic() - self._asked)
-        self._answer, self._asked = answer, time.monotonic()
+            self._ask_at = time.monotonic() + AFTER_A_FAILURE
 
 
 def database_now() -> datetime:

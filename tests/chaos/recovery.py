@@ -20,7 +20,7 @@ class Recovery:
     with_servers_up: list[float]  # the same, less those during which a server was down as well
     after_freeze: list[float]  # of an executor: the same
     after_wipe: list[float]  # of Redis: how late what was due right after it was recorded
-    after_term: list[float]  # of an executor: until what it did not finish was started again
+    after_term: list[float]  # of an executor: from the end of its grace until what it did not finish was started again
     finished_at_term: int  # what it did finish after being told to end
 
 
@@ -54,7 +54,7 @@ def recovery(history: History) -> Recovery:
         with_servers_up=[seconds for fault in of("kill") for seconds in undisturbed(fault)],
         after_freeze=[seconds for fault in of("freeze") for seconds in again(fault)],
         after_wipe=_lateness(history),
-        after_term=[seconds for fault in of("term") for seconds in again(fault)],
+        after_term=[seconds - history.timing.stop_grace for fault in of("term") for seconds in undisturbed(fault)],
         finished_at_term=sum(
             run.ended is not None and run.began <= fault.begin < run.ended
             for fault in of("term")

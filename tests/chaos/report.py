@@ -46,7 +46,8 @@ def figures(history: History) -> list[str]:
         f"  started again after kill -9 {_spread(times.after_kill)},"
         f" with all servers up {_spread(times.with_servers_up)},"
         f" after a freeze {_spread(times.after_freeze)} (lease {history.timing.lease:g} s)",
-        f"  after SIGTERM finished {times.finished_at_term}, started again elsewhere {_spread(times.after_term)}",
+        f"  after SIGTERM finished {times.finished_at_term}, the rest started again elsewhere"
+        f" {_spread(times.after_term)} after the grace time, with all servers up",
         f"  recorded late after Redis was emptied {_spread(times.after_wipe)}",
     ]
     return lines + [f"  not made: {fault} ({count} times)" for fault, count in failed.items()]

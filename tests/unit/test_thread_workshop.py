@@ -72,3 +72,18 @@ def test_those_behind_a_slow_one_move_to_another_thread(workshop, runner) -> Non
     eventually(lambda: "slow" in workshop.reported)
     assert runner.ran["slow"] != runner.ran["second"]
     assert sorted(workshop.reported) == ["second", "slow", "third"], "each is reported once"
+
+
+def test_a_thread_whose_work_raised_goes_on(workshop, runner) -> None:
+    def fail(*_):
+        raise RuntimeError("not even an outcome")
+
+    report, workshop._report = workshop._report, fail
+    runner.given_back = fail
+    workshop.submit([[claim("lost")], [claim("lost too")]])
+    eventually(lambda: not workshop._places)
+    workshop._report = report
+
+    workshop.submit([[claim("next")], [claim("another")]])
+
+    eventually(lambda: sorted(workshop.reported) == ["another", "next"])

@@ -19,13 +19,14 @@ from jobs.states import Status
 from tests.engine.system import System
 from tests.servers.private import PrivateRabbitMQ
 
+WORK = float(os.environ.get("LONG_WORK", 8))  # seconds
+PATIENCE = float(os.environ.get("BROKER_PATIENCE", 2))  # seconds
+
 pytestmark = [
     pytest.mark.skipif(not settings.AMQP_URL, reason="this mode has no RabbitMQ"),
     pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(WORK + 120),
 ]
-
-WORK = float(os.environ.get("LONG_WORK", 8))  # seconds
-PATIENCE = float(os.environ.get("BROKER_PATIENCE", 2))  # seconds
 
 
 @pytest.fixture(scope="module")
