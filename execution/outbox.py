@@ -68,8 +68,9 @@ class Outbox:
 
     def mark(self, sent: Sequence[Sent]) -> None:
         """Note what the broker has confirmed. Whatever was claimed since needs no mark."""
-        now = self.clock.now()
-        ledger.mark_queued(sent, now=now, wake_at=now + self.queue_patience)
+        if sent:
+            now = self.clock.now()
+            ledger.mark_queued(sent, now=now, wake_at=now + self.queue_patience)
 
     def send(self, executions: Sequence[Sendable]) -> None:
         self.mark(self.publish(executions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from execution.runner import Runner
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
+from jobs import dead_letters
 from jobs.clock import DatabaseClock
 from jobs.limits import Limits
 
@@ -75,4 +77,10 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
 
 
 def make_recoverer() -> Recoverer:
-    return Recoverer(make_outbox(), make_runner(), clock=DatabaseClock(), batch=settings.RECOVER_BATCH)
+    return Recoverer(
+        make_outbox(),
+        make_runner(),
+        clock=DatabaseClock(),
+        batch=settings.RECOVER_BATCH,
+        tidy=partial(dead_letters.tidy, settings.RECOVER_BATCH),
+    )

@@ -7,12 +7,14 @@ for by hand and never sent: one query finds them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
 
+from execution.broker import BrokerError
 from execution.metrics import OLDEST_OVERDUE
 from execution.outbox import Outbox
 from execution.retry import WorkerLost
@@ -27,14 +29,21 @@ logger = structlog.get_logger(__name__)
 
 SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
 LONG_WAIT = 3  # times QUEUE_PATIENCE
+TIDY_EVERY = timedelta(minutes=1)
 
 
 class Recoverer:
-    def __init__(self, outbox: Outbox, runner: Runner, *, clock: Clock, batch: int) -> None:
+    """`tidy` removes what acts on dead letters left behind in the broker; it is called now and then."""
+
+    def __init__(
+        self, outbox: Outbox, runner: Runner, *, clock: Clock, batch: int, tidy: Callable[[], int] = lambda: 0
+    ) -> None:
         self.outbox = outbox
         self.runner = runner
         self.clock = clock
         self.batch = batch
+        self.tidy = tidy
+        self._tidy_at: datetime | None = None
 
     def tick(self) -> int:
         """Re-drive one batch of overdue executions; return how many there were."""
@@ -57,7 +66,15 @@ class Recoverer:
         self.outbox.send(unsent)
         self.outbox.send_again(again)
         self.outbox.bury([*found[Status.FAILED], *exhausted])
+        self._tidy(now)
         return sum(map(len, found.values()))
+
+    def _tidy(self, now: datetime) -> None:
+        if self._tidy_at is None or now >= self._tidy_at:
+            self._tidy_at = now + TIDY_EVERY
+            with suppress(BrokerError):  # one that is away is told of elsewhere, and nothing is lost by waiting
+                if removed := self.tidy():
+                    logger.info("dead_letters.tidied", messages=removed)
 
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""

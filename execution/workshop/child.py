@@ -33,7 +33,9 @@ def main(pipe: Connection, threads: int) -> None:
     from execution.processes import make_runner, make_thread_workshop
 
     answers: SimpleQueue[Any] = SimpleQueue()
-    workshop = make_thread_workshop(make_runner(), threads, on_stuck=lambda claim: answers.put(("stuck", claim.key)))
+    workshop = make_thread_workshop(
+        make_runner(), threads, on_stuck=lambda claim, why: answers.put(("stuck", (claim.key, why)))
+    )
     workshop.start(lambda claim, outcome: answers.put(("done", (claim.key, outcome))))
     Thread(target=_answer, args=(pipe, answers), name="answers", daemon=True).start()
     try:

@@ -19,13 +19,15 @@ from typing import Any
 
 import structlog
 
-from execution.retry import Interrupted, TimeLimitExceeded, WorkerLost
+from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
 from execution.workshop import child
 from execution.workshop.base import Report, Workshop
 from jobs.ledger import Attempted, Claim
 
 logger = structlog.get_logger(__name__)
+
+Stuck = tuple[Attempted, type[Interrupted]]  # an attempt that does not end, and why it was to
 
 PRELOAD = ["scheduler_project.preload"]  # loads Django, and with it every task
 
@@ -38,7 +40,7 @@ class Child:
         self._alone = alone
         self._lock = Lock()
         self._held: dict[Attempted, Claim] = {}
-        self._guilty: Attempted | None = None  # whose being stuck was why we ended it
+        self._guilty: Stuck | None = None  # whose being stuck was why we ended it
         self.ended = False
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(PRELOAD)
@@ -84,8 +86,11 @@ class Child:
 
     def _heard(self, kind: str, answer: Any) -> None:
         if kind == "stuck":
-            logger.error("execution.stuck", execution=str(answer[0]), remedy="its process is replaced")
             self._guilty = answer
+            [(execution, _), why] = answer
+            logger.error(
+                "execution.stuck", execution=str(execution), told=why.__name__, remedy="its process is replaced"
+            )
             self.kill()
             return
         key, outcome = answer
@@ -144,7 +149,7 @@ class ProcessWorkshop(Workshop):
                 self._shared = Child(self, self.threads, "workshop")
             return self._shared
 
-    def child_ended(self, ended: Child, held: list[Claim], guilty: Attempted | None, code: int | None) -> None:
+    def child_ended(self, ended: Child, held: list[Claim], guilty: Stuck | None, code: int | None) -> None:
         with self._lock:
             was_alone = ended in self._alone
             self._alone.discard(ended)
@@ -157,10 +162,11 @@ class ProcessWorkshop(Workshop):
         for claim in held:
             self.report(claim, self._verdict(claim, len(held), guilty, code))
 
-    def _verdict(self, claim: Claim, held: int, guilty: Attempted | None, code: int | None):
+    def _verdict(self, claim: Claim, held: int, guilty: Stuck | None, code: int | None):
         if guilty is not None:
-            if claim.key == guilty:
-                return self.runner.failed(claim, TimeLimitExceeded("it did not end when told to, and was killed"))
+            stuck, why = guilty
+            if claim.key == stuck:
+                return self.runner.failed(claim, why("it did not end when told to, and was killed"))
             return self.runner.given_back(claim)
         error = WorkerLost(f"the process it ran in ended with {_told(code)}")
         # Of several, one is guilty and the others are not: none is counted until it was alone.

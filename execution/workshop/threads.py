@@ -74,7 +74,7 @@ class ThreadWorkshop(Workshop):
         threads: int,
         *,
         end_grace: timedelta,
-        on_stuck: Callable[[Claim], None] = lambda claim: None,
+        on_stuck: Callable[[Claim, type[Interrupted]], None] = lambda claim, why: None,
     ) -> None:
         self.runner = runner
         self.threads = threads
@@ -168,7 +168,7 @@ class ThreadWorkshop(Workshop):
             logger.warning("execution.interrupted", execution=str(place.claim.id), reason=place.why.__name__)
         elif now - place.interrupted_at >= self.end_grace and not place.reported_stuck:
             place.reported_stuck = True
-            self.on_stuck(place.claim)
+            self.on_stuck(place.claim, place.why)
         if now >= place.again_at:
             place.again_at = now + AGAIN
             place.call.interrupt(place.why)

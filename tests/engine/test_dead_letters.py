@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from execution.broker import BrokerUnavailable, Message, get_broker
 from execution.broker.rabbitmq import RabbitMQBroker
+from execution.processes import make_recoverer
 from execution.registry import InvalidPayload, UnknownTask, registry, task
 from execution.retry import GiveUpNow
 from jobs import dead_letters, ledger, services
@@ -295,7 +296,7 @@ def test_a_broker_out_of_reach_is_no_reason_to_fail_and_is_tidied_later(new_job,
         assert replay(everything(), actor=None) == 3
     assert everything().filter(status=Status.SCHEDULED).count() == 3
 
-    assert tidy(100) == (3 if settings.AMQP_URL else 0)
+    make_recoverer().tick()
     assert get_broker().dead_letters() == 0
 
 

@@ -114,14 +114,15 @@ def test_a_cancelled_handler_that_looks_ends_tidily(run, tmp_path) -> None:
     assert note.read_text() == "tidied up"
 
 
-def test_a_cancelled_handler_that_does_not_look_is_stopped(run) -> None:
-    execution = run("loop", time_limit=600)
+@pytest.mark.parametrize(("task", "payload"), [("loop", {}), ("nap", {"seconds": 600})])
+def test_a_cancelled_handler_that_does_not_look_is_stopped(run, task, payload) -> None:
+    execution = run(task, payload, time_limit=600)
     eventually(lambda: Execution.objects.filter(pk=execution.pk, status=Status.RUNNING))
 
     services.cancel_job(execution.job, actor=None)
 
     eventually(lambda: ended(execution))
-    assert execution.status == Status.CANCELLED
+    assert execution.status == Status.CANCELLED and execution.error.startswith("Cancelled")
 
 
 def test_an_executor_stopped_past_its_lease_cannot_write_and_stops_its_own_work(run, daemons, tmp_path) -> None:

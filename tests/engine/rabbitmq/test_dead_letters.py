@@ -172,8 +172,8 @@ def test_a_broker_out_of_reach_is_told_and_nothing_is_lost(
 DIES_MIDWAY = """
 import sys
 from uuid import UUID
-from execution.broker.rabbitmq import RabbitMQBroker, dead_letters
-read, seen = dead_letters.Removal.read, []
+from execution.broker.rabbitmq import RabbitMQBroker, passes
+read, seen = passes.Removal.read, []
 
 def read_and_stop(self, *args):
     seen.append(args)
@@ -182,8 +182,8 @@ def read_and_stop(self, *args):
         sys.stdin.read()
     return read(self, *args)
 
-dead_letters.Removal.read = read_and_stop
-dead_letters.HELD = 10
+passes.Removal.read = read_and_stop
+passes.HELD = 10
 RabbitMQBroker(sys.argv[1], prefix=sys.argv[2]).unbury([UUID(one) for one in sys.argv[3:]])
 """
 
