@@ -14,7 +14,7 @@ from django.conf import settings
 from pika.adapters.blocking_connection import BlockingChannel
 
 from execution.broker.base import BrokerUnavailable, Message
-from execution.broker.rabbitmq import RabbitMQBroker, dead_letters
+from execution.broker.rabbitmq import RabbitMQBroker, dead_letters, passes
 from execution.broker.rabbitmq.topology import Topology
 from tests.cable import Cable
 from tests.engine.rabbitmq.mail import eventually, message
@@ -36,7 +36,7 @@ def ids(messages: list[Message]) -> list:
 
 
 def test_the_rest_stays_in_its_order(broker: RabbitMQBroker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "HELD", 7)  # so that several channels take part
+    monkeypatch.setattr(passes, "HELD", 7)  # so that several channels take part
     dead = ids(bury(broker, 50))
 
     assert broker.unbury(dead[::3]) == 17
@@ -50,7 +50,7 @@ def test_the_rest_stays_in_its_order(broker: RabbitMQBroker, monkeypatch: pytest
 def test_everything_can_be_taken_out_and_nothing_too(
     broker: RabbitMQBroker, held: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dead_letters, "HELD", held)
+    monkeypatch.setattr(passes, "HELD", held)
     dead = ids(bury(broker, 50))
 
     assert broker.unbury([uuid4()]) == 0
