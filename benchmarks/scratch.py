@@ -21,7 +21,7 @@ from tests.whole.processes import free_port, ready_address
 @contextmanager
 def running_system() -> Iterator[Person]:
     """`run_all` in the mode that the environment describes, with a registered client."""
-    with tempfile.TemporaryDirectory(prefix="punctual-bench-") as folder, _own_database() as database:
+    with tempfile.TemporaryDirectory(prefix="punctual-bench-") as folder, own_database() as database:
         prefix = f"bench-{os.getpid()}."
         environment = os.environ | database | {"PUNCTUAL_VAR": folder, "NAME_PREFIX": prefix, "LOG_LEVEL": "WARNING"}
         subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], env=environment, check=True)
@@ -47,7 +47,7 @@ def _leave_nothing(prefix: str) -> None:
 
 
 @contextmanager
-def _own_database() -> Iterator[dict[str, str]]:
+def own_database() -> Iterator[dict[str, str]]:
     url = os.environ.get("DATABASE_URL", "")
     if not url:
         yield {}

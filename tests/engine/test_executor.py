@@ -223,6 +223,7 @@ def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, mo
         executor.tick(wait=timedelta(milliseconds=100))
 
     assert len(gate.started) == 2
+    executor._let_go(list(executor._held.values()))  # so that stopping need not wait for them
 
 
 def test_a_broker_that_does_not_answer_keeps_no_result_from_being_written(executor, gate, waiting, monkeypatch) -> None:
