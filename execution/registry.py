@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -26,18 +25,25 @@ class InvalidPayload(Exception):
         self.errors = errors
 
 
+@dataclass(slots=True)
+class Wish:
+    """What others want of a run."""
+
+    to_end: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What a handler knows of the run it is part of."""
 
     execution_id: UUID
     attempt: int
-    _asked_to_end: Event = field(default_factory=Event, compare=False)
+    _wish: Wish = field(default_factory=Wish, compare=False)
 
     @property
     def cancelled(self) -> bool:
         """Whether somebody wants this to end: a handler that looks can end tidily, others are interrupted."""
-        return self._asked_to_end.is_set()
+        return self._wish.to_end
 
     @property
     def idempotency_key(self) -> str:

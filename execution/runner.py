@@ -7,6 +7,7 @@ import time
 import traceback
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ from jobs.documents import check_document, storable_text
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
 from jobs.states import Status
+from scheduler_project.logs import fields_within
 
 logger = structlog.get_logger(__name__)
 
@@ -31,22 +33,18 @@ class Runner:
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
-        with structlog.contextvars.bound_contextvars(
-            execution=str(claim.execution_id),
-            job=str(claim.job_id),
-            tenant=str(claim.tenant_id),
-            task=claim.task,
-            attempt=claim.attempt,
-        ):
-            began = time.monotonic()
-            try:
-                result = self._call(claim, run)
-            except BaseException as error:  # a handler that calls sys.exit() has failed like any other
-                outcome = self.failed(claim, error, took=time.monotonic() - began)
-                logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
-                return outcome
+        before = fields_within.set(partial(_told_of, claim))
+        began = time.monotonic()
+        try:
+            result = self._call(claim, run)
+            took = time.monotonic() - began
             logger.info("execution.completed")
-        took = time.monotonic() - began
+        except BaseException as error:  # a handler that calls sys.exit() has failed like any other
+            outcome = self.failed(claim, error, took=time.monotonic() - began)
+            logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
+            return outcome
+        finally:
+            fields_within.reset(before)
         return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result, took=took)
 
     def failed(
@@ -111,3 +109,14 @@ class Runner:
         result = task.handler(payload, run)
         check_document(result)
         return result
+
+
+def _told_of(claim: Claim) -> dict[str, Any]:
+    """What every line of the log that is written meanwhile says of the execution."""
+    return {
+        "execution": str(claim.execution_id),
+        "job": str(claim.job_id),
+        "tenant": str(claim.tenant_id),
+        "task": claim.task,
+        "attempt": claim.attempt,
+    }

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import logging.config
 import sys
+from collections.abc import Callable, Mapping, MutableMapping
+from contextvars import ContextVar
+from typing import Any
 
 import structlog
 from django.core.exceptions import ImproperlyConfigured
+
+# What every line within has besides its own fields, made only when a line is written: most executions write none.
+fields_within: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("fields_within", default=None)
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 FORMS = ("auto", "json", "text")
@@ -21,6 +27,7 @@ def configure_logging(*, level: str, form: str) -> None:
     for_people = form == "text" or (form == "auto" and sys.stderr.isatty())
     shared = [
         structlog.contextvars.merge_contextvars,
+        _merge_fields_within,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.PositionalArgumentsFormatter(),
@@ -58,3 +65,8 @@ def configure_logging(*, level: str, form: str) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _merge_fields_within(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    make = fields_within.get()
+    return event if make is None else {**make(), **event}

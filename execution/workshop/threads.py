@@ -19,7 +19,7 @@ import structlog
 from django.db import connections
 
 from execution.pool import DaemonPool
-from execution.registry import Run
+from execution.registry import Run, Wish
 from execution.retry import Cancelled, Interrupted, TimeLimitExceeded
 from execution.runner import Runner
 from execution.workshop.base import Report, Workshop
@@ -39,7 +39,7 @@ class Place:
     claim: Claim
     time_limit: float
     call: Interruptible = field(default_factory=Interruptible)
-    told: Event = field(default_factory=Event)
+    wish: Wish = field(default_factory=Wish)
     ends_at: float = float("inf")  # when it is interrupted
     why: type[Interrupted] = TimeLimitExceeded
     interrupted_at: float | None = None
@@ -101,7 +101,7 @@ class ThreadWorkshop(Workshop):
         now = time.monotonic()
         with self._lock:
             for place in (self._places[key] for key in attempts if key in self._places):
-                place.told.set()
+                place.wish.to_end = True
                 soon = now + self.end_grace if why is Cancelled else now
                 if soon < place.ends_at:
                     place.ends_at, place.why = soon, why
@@ -131,7 +131,7 @@ class ThreadWorkshop(Workshop):
         claim = place.claim
         try:
             place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
-            run = Run(claim.execution_id, claim.attempt, _asked_to_end=place.told)
+            run = Run(claim.execution_id, claim.attempt, _wish=place.wish)
             outcome = self._guarded(place, run)
             self._report(claim, outcome)
         except BaseException:
@@ -164,7 +164,7 @@ class ThreadWorkshop(Workshop):
         """Interrupt it, again and again if it goes on: a handler may catch everything."""
         if place.interrupted_at is None:
             place.interrupted_at = now
-            place.told.set()
+            place.wish.to_end = True
             logger.warning("execution.interrupted", execution=str(place.claim.id), reason=place.why.__name__)
         elif now - place.interrupted_at >= self.end_grace and not place.reported_stuck:
             place.reported_stuck = True

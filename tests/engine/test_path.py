@@ -11,6 +11,7 @@ from execution.retry import GiveUpNow
 from jobs import services
 from jobs.models import Attempt, Execution
 from jobs.states import IllegalMove, JobStatus, Status
+from scheduler_project.logs import _merge_fields_within
 from scheduling.index import get_due_index
 from scheduling.rebuild import rebuild
 from tests.engine.system import wipe_index
@@ -245,3 +246,23 @@ def test_a_job_deleted_while_it_runs_is_not_tried_again(system, new_job, recorde
     system.run_until(lambda: job.executions.filter(status=Status.CANCELLED))
 
     assert only(job).reason == "the job was deleted" and only(job).attempt == 1
+
+
+def test_what_a_handler_logs_says_whose_run_it_was(system, new_job, recorder) -> None:
+    told = []
+    recorder.act = lambda payload, run: told.append(_merge_fields_within(None, "info", {"event": "mine"}))
+    job = new_job()
+
+    system.run_until(lambda: recorder.runs)
+
+    execution = job.executions.get()
+    assert told == [
+        {
+            "execution": str(execution.id),
+            "job": str(job.id),
+            "tenant": str(job.tenant_id),
+            "task": "record",
+            "attempt": 1,
+            "event": "mine",
+        }
+    ]
