@@ -8,7 +8,7 @@ not answer must not keep results from being written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -17,9 +17,10 @@ import structlog
 from django.db import InterfaceError, OperationalError, connections, transaction
 
 from execution.outbox import Outbox
+from execution.workshop import Finished
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Attempted, Claim, Outcome
+from jobs.ledger import Attempted, Claim
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
@@ -27,7 +28,6 @@ logger = structlog.get_logger(__name__)
 LARGEST_GROUP = 500
 TRY_AGAIN = 0.5  # seconds, while the database is away
 
-Finished = tuple[Claim, Outcome]
 Written = tuple[list[Finished], dict[Attempted, Status]]
 
 
@@ -44,7 +44,7 @@ class Bookkeeper:
         self.clock = clock
         self.delay = delay.total_seconds()
         self.on_settled = on_settled
-        self._noted: SimpleQueue[Finished | None] = SimpleQueue()
+        self._noted: SimpleQueue[Sequence[Finished] | None] = SimpleQueue()
         self._written: SimpleQueue[Written | None] = SimpleQueue()
         self._threads = [
             Thread(target=self._run, name="bookkeeper", daemon=True),
@@ -55,8 +55,8 @@ class Bookkeeper:
         for thread in self._threads:
             thread.start()
 
-    def note(self, claim: Claim, outcome: Outcome) -> None:
-        self._noted.put((claim, outcome))
+    def note(self, finished: Sequence[Finished]) -> None:
+        self._noted.put(finished)
 
     def close(self, timeout: timedelta) -> None:
         """Write what was noted so far, send what follows from it, and end."""
@@ -80,7 +80,7 @@ class Bookkeeper:
         item = self._noted.get()
         deadline = time.monotonic() + self.delay
         while item is not None:
-            group.append(item)
+            group += item
             left = deadline - time.monotonic()
             if left <= 0 or len(group) >= LARGEST_GROUP:
                 return group, True

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from threading import Condition
 
@@ -22,10 +22,10 @@ from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
-from execution.workshop import Workshop
+from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Attempted, Claim, Outcome
+from jobs.ledger import Attempted, Claim
 
 logger = structlog.get_logger(__name__)
 
@@ -114,8 +114,7 @@ class Executor:
         try:
             self.workshop.submit(list(bundles(claims, self._outbox.pace.bundle)))
         except BaseException:
-            for claim in claims:
-                self._finished(claim, self.runner.given_back(claim))
+            self._finished([(claim, self.runner.given_back(claim)) for claim in claims])
             raise
 
     def _give_back(self) -> None:
@@ -123,8 +122,7 @@ class Executor:
             left = [self._held[key] for key in self._running]
         if left:
             logger.warning("executor.gave_back", executions=len(left), reason="they did not end within the grace time")
-        for claim in left:
-            self._finished(claim, self.runner.given_back(claim))
+        self._finished([(claim, self.runner.given_back(claim)) for claim in left])
 
     def _await_room(self, wait: timedelta) -> int:
         with self._changed:
@@ -139,14 +137,14 @@ class Executor:
     def _lease_of(self, claim: Claim) -> timedelta:
         return self.runner.limits_of(claim).lease
 
-    def _finished(self, claim: Claim, outcome: Outcome) -> None:
+    def _finished(self, finished: Sequence[Finished]) -> None:
         """Called by the workshop, from any thread, once for each claim."""
         with self._changed:
-            if claim.key not in self._running:
-                return
-            self._running.discard(claim.key)
+            ours = [one for one in finished if one[0].key in self._running]
+            self._running.difference_update(claim.key for claim, _ in ours)
             self._changed.notify_all()
-        self._bookkeeper.note(claim, outcome)
+        if ours:
+            self._bookkeeper.note(ours)
 
     def _let_go(self, claims: list[Claim]) -> None:
         with self._changed:

@@ -1,5 +1,5 @@
 """Where handlers run: in child processes, or, for tests and small machines, on our own threads."""
 
-from execution.workshop.base import Workshop
+from execution.workshop.base import Finished, Workshop
 
-__all__ = ["Workshop"]
+__all__ = ["Finished", "Workshop"]

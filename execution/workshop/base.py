@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from execution.retry import Interrupted
 from jobs.ledger import Attempted, Claim, Outcome
 
-Report = Callable[[Claim, Outcome], None]
+Finished = tuple[Claim, Outcome]
+Report = Callable[[Sequence[Finished]], None]
 
 
 class Workshop(ABC):

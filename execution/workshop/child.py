@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
@@ -15,7 +16,8 @@ from threading import Thread
 from typing import Any
 from uuid import UUID
 
-MOST_AT_ONCE = 200  # outcomes a message
+MOST_AT_ONCE = 500  # outcomes a message
+GATHER = 0.001  # seconds: waking up for each would take the interpreter from the handlers, and they are many
 
 
 def _uuid(number: int) -> UUID:
@@ -36,7 +38,7 @@ def main(pipe: Connection, threads: int) -> None:
     workshop = make_thread_workshop(
         make_runner(), threads, on_stuck=lambda claim, why: answers.put(("stuck", (claim.key, why)))
     )
-    workshop.start(lambda claim, outcome: answers.put(("done", (claim.key, outcome))))
+    workshop.start(lambda finished: answers.put(("done", [(claim.key, outcome) for claim, outcome in finished])))
     Thread(target=_answer, args=(pipe, answers), name="answers", daemon=True).start()
     try:
         while True:
@@ -50,6 +52,7 @@ def _answer(pipe: Connection, answers: SimpleQueue[Any]) -> None:
     """Send answers, those that are ready together in one message."""
     while True:
         batch = [answers.get()]
+        time.sleep(GATHER)
         while not answers.empty() and len(batch) < MOST_AT_ONCE:
             batch.append(answers.get())
         try:

@@ -23,7 +23,7 @@ from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
 from execution.workshop import child
 from execution.workshop.base import Report, Workshop
-from jobs.ledger import Attempted, Claim
+from jobs.ledger import Attempted, Claim, Outcome
 
 logger = structlog.get_logger(__name__)
 
@@ -74,8 +74,11 @@ class Child:
     def _listen(self) -> None:
         try:
             while True:
-                for kind, answer in self._pipe.recv():
-                    self._heard(kind, answer)
+                answers = self._pipe.recv()
+                self._heard_done([one for kind, done in answers if kind == "done" for one in done])
+                for kind, stuck in answers:
+                    if kind == "stuck":
+                        self._heard_stuck(stuck)
         except (EOFError, OSError):
             pass
         self._process.join()
@@ -84,21 +87,17 @@ class Child:
             held, self._held = list(self._held.values()), {}
         self._workshop.child_ended(self, held, self._guilty, self._process.exitcode)
 
-    def _heard(self, kind: str, answer: Any) -> None:
-        if kind == "stuck":
-            self._guilty = answer
-            [(execution, _), why] = answer
-            logger.error(
-                "execution.stuck", execution=str(execution), told=why.__name__, remedy="its process is replaced"
-            )
-            self.kill()
-            return
-        key, outcome = answer
+    def _heard_stuck(self, stuck: Stuck) -> None:
+        self._guilty = stuck
+        (execution, _), why = stuck
+        logger.error("execution.stuck", execution=str(execution), told=why.__name__, remedy="its process is replaced")
+        self.kill()
+
+    def _heard_done(self, done: Sequence[tuple[Attempted, Outcome]]) -> None:
         with self._lock:
-            claim = self._held.pop(key, None)
-        if claim is not None:
-            self._workshop.report(claim, outcome)
-        if self._alone:
+            finished = [(self._held.pop(key), outcome) for key, outcome in done if key in self._held]
+        self._workshop.report(finished)
+        if self._alone and done:
             self.kill()  # it has done what it was made for
 
 
@@ -126,7 +125,7 @@ class ProcessWorkshop(Workshop):
             with self._lock:
                 self._alone.add(child)
             if not child.submit([[claim]]):
-                self.report(claim, self.runner.given_back(claim))
+                self.report([(claim, self.runner.given_back(claim))])
 
     def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
         with self._lock:
@@ -159,8 +158,7 @@ class ProcessWorkshop(Workshop):
             return  # done, and not needed any more
         if guilty is None and held:
             logger.error("workshop.child_died", exit_code=code, executions=len(held))
-        for claim in held:
-            self.report(claim, self._verdict(claim, len(held), guilty, code))
+        self.report([(claim, self._verdict(claim, len(held), guilty, code)) for claim in held])
 
     def _verdict(self, claim: Claim, held: int, guilty: Stuck | None, code: int | None):
         if guilty is not None:

@@ -133,10 +133,10 @@ class ThreadWorkshop(Workshop):
             place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
             run = Run(claim.execution_id, claim.attempt, _wish=place.wish)
             outcome = self._guarded(place, run)
-            self._report(claim, outcome)
+            self._report([(claim, outcome)])
         except BaseException:
             logger.exception("workshop.no_outcome", execution=str(claim.id))
-            self._report(claim, self.runner.given_back(claim))
+            self._report([(claim, self.runner.given_back(claim))])
         finally:
             with self._lock:
                 self._places.pop(claim.key, None)

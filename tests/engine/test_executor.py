@@ -215,7 +215,7 @@ def test_an_attempt_without_an_outcome_is_given_back(executor, gate, waiting, mo
 
 def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, monkeypatch) -> None:
     monkeypatch.setattr("execution.executor.MOST_UNWRITTEN", 2)
-    monkeypatch.setattr(executor._bookkeeper, "note", lambda claim, outcome: None)  # as if the database hung
+    monkeypatch.setattr(executor._bookkeeper, "note", lambda finished: None)  # as if the database hung
     gate.opened.set()
     waiting(5)
 

@@ -47,7 +47,7 @@ def runner() -> Recorded:
 def workshop(runner) -> Iterator[ThreadWorkshop]:
     workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1))
     workshop.reported = []
-    workshop.start(lambda claim, outcome: workshop.reported.append(claim.task))
+    workshop.start(lambda finished: workshop.reported.extend(claim.task for claim, _ in finished))
     yield workshop
     workshop.close()
 
