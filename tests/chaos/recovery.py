@@ -17,7 +17,7 @@ class Recovery:
     """Seconds, one for each execution concerned."""
 
     after_kill: list[float]  # of an executor: until what it ran was started again
-    alone: list[float]  # the same, less those during which a server was down or a recoverer was hit as well
+    with_servers_up: list[float]  # the same, less those during which a server was down as well
     after_freeze: list[float]  # of an executor: the same
     after_wipe: list[float]  # of Redis: how late what was due right after it was recorded
     after_term: list[float]  # of an executor: from the end of its grace until what it did not finish was started again
@@ -41,17 +41,17 @@ def recovery(history: History) -> Recovery:
         return [
             seconds
             for seconds in again(fault)
-            if not any(one.begin <= fault.begin + seconds and one.end >= fault.begin for one in besides)
+            if not any(one.begin <= fault.begin + seconds and one.end >= fault.begin for one in outages)
         ]
 
-    besides = [one for one in history.faults if one.kind in OUTAGES or one.target.startswith("recoverer")]
+    outages = [one for one in history.faults if one.kind in OUTAGES]
 
     def of(kind: str) -> list[Fault]:
         return [fault for fault in history.faults if fault.kind == kind and fault.target.startswith("executor")]
 
     return Recovery(
         after_kill=[seconds for fault in of("kill") for seconds in again(fault)],
-        alone=[seconds for fault in of("kill") for seconds in undisturbed(fault)],
+        with_servers_up=[seconds for fault in of("kill") for seconds in undisturbed(fault)],
         after_freeze=[seconds for fault in of("freeze") for seconds in again(fault)],
         after_wipe=_lateness(history),
         after_term=[seconds - history.timing.stop_grace for fault in of("term") for seconds in undisturbed(fault)],
