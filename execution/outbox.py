@@ -7,7 +7,7 @@ harmless. The reverse order would lose the execution.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from execution.broker import Broker, BrokerError, Message
-from execution.broker.base import NO_DELAY
+from execution.broker.base import NO_DELAY, Bundle
 from execution.pace import Pace, batched
 from jobs import ledger
 from jobs.clock import Clock
@@ -104,7 +104,7 @@ class Outbox:
         return [one for message in taken for one in message.executions]
 
 
-def pack(executions: Iterable[Sendable], bundle: Callable[[str], int], ahead: int = 0) -> list[Message]:
+def pack(executions: Iterable[Sendable], bundle: Bundle, ahead: int = 0) -> list[Message]:
     """Executions of one task and priority travel together, as many as make a bundle, most urgent first."""
     together: dict[tuple[int, str], list[UUID]] = defaultdict(list)
     for one in executions:

@@ -8,9 +8,12 @@ execution id catches the rest.
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
+
+from django.db import InterfaceError, OperationalError
 
 from execution.outbox import Outbox
 from jobs.clock import Clock
@@ -66,8 +69,9 @@ class Poller:
         return len(leased)
 
     def stop(self) -> None:
-        """Note what was sent and not yet marked: after this it is the recoverer's."""
-        self._mark(datetime.max.replace(tzinfo=UTC))
+        """Mark what was sent. While the database is away it stays unmarked, and the recoverer sends it once more."""
+        with suppress(OperationalError, InterfaceError):
+            self._mark(datetime.max.replace(tzinfo=UTC))
 
     def _mark(self, sent_before: datetime) -> None:
         """Most of what was sent is claimed within moments, which says more than a mark. Only what waits is marked."""

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import Tenant
@@ -111,3 +112,18 @@ def test_a_later_round_marks_what_waits(system, new_job, recorder) -> None:
     assert job.executions.get().status == Status.SCHEDULED
 
     eventually(lambda: system.poller.tick() or job.executions.get().status == Status.QUEUED)
+
+
+def test_a_poller_stops_also_while_the_database_is_away(system, new_job, recorder, monkeypatch) -> None:
+    def away(*_, **__):
+        raise OperationalError("gone")
+
+    job = new_job()
+    system.poller.tick()
+    with monkeypatch.context() as patch:
+        patch.setattr("jobs.ledger.mark_queued", away)
+        system.poller.stop()
+
+    Execution.objects.update(wake_at=timezone.now() - SECOND)  # as it is in a while
+    system.run_until(lambda: job.executions.filter(status=Status.COMPLETED))
+    assert len(recorder.runs) == 1
