@@ -63,12 +63,13 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
     names = [registry.get(name).name for name in tasks] or registry.names()
     threads = threads or settings.EXECUTOR_THREADS
     runner = make_runner()
+    workshop = make_workshop(runner, threads)  # before anything that has a thread
     pace = make_pace()
     return Executor(
         get_broker().subscribe(names, prefetch=threads, bundle=pace.bundle),
         make_outbox(pace),
         runner,
-        make_workshop(runner, threads),
+        workshop,
         worker=f"{socket.gethostname()}-{os.getpid()}"[:100],
         clock=DatabaseClock(),
         threads=threads,

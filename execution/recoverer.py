@@ -23,7 +23,7 @@ from jobs import ledger
 from jobs.clock import Clock
 from jobs.ledger import Claim
 from jobs.models import Execution
-from jobs.states import Status
+from jobs.states import AttemptOutcome, Status
 
 logger = structlog.get_logger(__name__)
 
@@ -80,10 +80,7 @@ class Recoverer:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""
         claims = ledger.read_claims([one.id for one in lost])
         counted = ledger.settle(
-            [
-                self.runner.failed(claim, WorkerLost(f"{claim.worker} has stopped answering"), in_doubt=True)
-                for claim in claims
-            ]
+            [self.runner.failed(claim, _silence(claim), ended=AttemptOutcome.UNKNOWN) for claim in claims]
         )
         for claim in claims:
             logger.warning("execution.worker_lost", execution=str(claim.id), worker=claim.worker)
@@ -107,6 +104,10 @@ class Recoverer:
         ledger.let_rest([(one.id, Status.QUEUED) for one in waiting], wake_at=now + self.outbox.queue_patience)
         patient = {one.id for one in waiting}
         return [one for one in queued if one.id not in patient]
+
+
+def _silence(claim: Claim) -> WorkerLost:
+    return WorkerLost(f"{claim.worker} has stopped answering")
 
 
 def by_status(executions: Iterable[Execution]) -> dict[Status, list[Execution]]:

@@ -18,7 +18,7 @@ from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
-from jobs.states import Status
+from jobs.states import AttemptOutcome, Status
 from scheduler_project.logs import fields_within
 
 logger = structlog.get_logger(__name__)
@@ -52,7 +52,7 @@ class Runner:
         claim: Claim,
         error: BaseException,
         *,
-        in_doubt: bool = False,
+        ended: AttemptOutcome = AttemptOutcome.FAILED,
         forgiven: bool = False,
         took: float | None = None,
     ) -> Outcome:
@@ -75,7 +75,7 @@ class Runner:
             traceback=storable_text("".join(traceback.format_exception(error))),
             worker=claim.worker,
             started_at=claim.started_at,
-            in_doubt=in_doubt,
+            ended=ended,
             forgiven=forgiven,
             took=took,
         )

@@ -77,6 +77,7 @@ class AttemptOutcome(StrEnum):
 
     FAILED = "FAILED"
     UNKNOWN = "UNKNOWN"  # its worker was lost: the effect may or may not have happened
+    CRASHED = "CRASHED"  # the process it ran in ended under it: the same, and it may be why
 
 
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:

@@ -16,6 +16,13 @@ class Moment:
     detail: str = ""
 
 
+ENDED = {
+    AttemptOutcome.FAILED: "attempt failed",
+    AttemptOutcome.UNKNOWN: "attempt lost",
+    AttemptOutcome.CRASHED: "attempt crashed",
+}
+
+
 def timeline(execution: Execution) -> list[Moment]:
     """Everything that is known to have happened, from the row's own times and its failed attempts."""
     moments = [
@@ -27,8 +34,13 @@ def timeline(execution: Execution) -> list[Moment]:
     for attempt in execution.attempts.all():
         if attempt.started_at:
             moments.append(Moment(attempt.started_at, "started", f"attempt {attempt.number} on {attempt.worker}"))
-        ended = "attempt lost" if attempt.outcome == AttemptOutcome.UNKNOWN else "attempt failed"
-        moments.append(Moment(attempt.finished_at, ended, f"attempt {attempt.number}: {attempt.error}"))
+        moments.append(
+            Moment(
+                attempt.finished_at,
+                ENDED[AttemptOutcome(attempt.outcome)],
+                f"attempt {attempt.number}: {attempt.error}",
+            )
+        )
     if execution.started_at and execution.status in (Status.RUNNING, Status.COMPLETED):
         moments.append(Moment(execution.started_at, "started", f"attempt {execution.attempt} on {execution.worker}"))
     if execution.finished_at:

@@ -7,10 +7,13 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Warning, register
 
+PUNCTUAL = (
+    "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
+)
 OWN_CONNECTIONS = 4  # an executor's main loop, bookkeeper, heart, and one to spare
 
 
-@register
+@register(PUNCTUAL)
 def connections_for_every_thread(**options: Any) -> list[CheckMessage]:
     pool = settings.DATABASES["default"].get("OPTIONS", {}).get("pool")
     return too_few_connections(pool["max_size"], settings.EXECUTOR_THREADS) if pool else []

@@ -4,14 +4,12 @@ One child serves everybody, on threads. A handler that is stuck in C code is end
 neighbours are given back and do not count. A handler that crashes its child leaves several
 suspects, none of which counts yet; each then runs alone, in a child of its own, and there the
 guilty one is found.
-
-A child is forked from a server that has loaded everything already and has no threads: that takes
-milliseconds, and is safe where forking from us, with our threads and connections, is not.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import os
+import signal
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from threading import Lock, Thread
@@ -23,32 +21,28 @@ from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
 from execution.workshop import child
 from execution.workshop.base import Report, Workshop
+from execution.workshop.nursery import Newborn, Nursery, NurseryLost
 from jobs.ledger import Attempted, Claim, Outcome
+from jobs.states import AttemptOutcome
 
 logger = structlog.get_logger(__name__)
 
 Stuck = tuple[Attempted, type[Interrupted]]  # an attempt that does not end, and why it was to
 
-PRELOAD = ["scheduler_project.preload"]  # loads Django, and with it every task
-
 
 class Child:
     """One child process, the claims it holds, and the thread that listens to it."""
 
-    def __init__(self, workshop: ProcessWorkshop, threads: int, name: str, *, alone: bool = False) -> None:
+    def __init__(self, workshop: ProcessWorkshop, newborn: Newborn, *, alone: bool = False) -> None:
         self._workshop = workshop
         self._alone = alone
         self._lock = Lock()
         self._held: dict[Attempted, Claim] = {}
         self._guilty: Stuck | None = None  # whose being stuck was why we ended it
         self.ended = False
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(PRELOAD)
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=child.main, args=(theirs, threads), name=name, daemon=True)
-        self._process.start()
-        theirs.close()
-        Thread(target=self._listen, name=f"{name}-listener", daemon=True).start()
+        self._process = newborn
+        self._pipe = newborn.pipe
+        Thread(target=self._listen, name="listener", daemon=True).start()
 
     def holds(self, key: Attempted) -> bool:
         with self._lock:
@@ -81,11 +75,12 @@ class Child:
                         self._heard_stuck(stuck)
         except (EOFError, OSError):
             pass
-        self._process.join()
+        self.kill()  # it may have closed the pipe and gone on
+        code = self._process.join()
         with self._lock:
             self.ended = True
             held, self._held = list(self._held.values()), {}
-        self._workshop.child_ended(self, held, self._guilty, self._process.exitcode)
+        self._workshop.child_ended(self, held, self._guilty, code)
 
     def _heard_stuck(self, stuck: Stuck) -> None:
         self._guilty = stuck
@@ -105,6 +100,7 @@ class ProcessWorkshop(Workshop):
     def __init__(self, runner: Runner, threads: int) -> None:
         self.runner = runner
         self.threads = threads
+        self._nursery = Nursery(child.main)
         self._lock = Lock()
         self._shared: Child | None = None
         self._alone: set[Child] = set()
@@ -112,7 +108,7 @@ class ProcessWorkshop(Workshop):
 
     def start(self, report: Report) -> None:
         self.report = report
-        self._shared = Child(self, self.threads, "workshop")
+        self._shared = self._bear(self.threads)
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
         alone = [claim for bundle in bundles for claim in bundle if self.runner.is_isolated(claim)]
@@ -121,10 +117,10 @@ class ProcessWorkshop(Workshop):
         while any(together) and not self._shared_child().submit(together):
             pass
         for claim in alone:
-            child = Child(self, 1, f"workshop-{claim.id}", alone=True)
+            own = self._bear(1, alone=True)
             with self._lock:
-                self._alone.add(child)
-            if not child.submit([[claim]]):
+                self._alone.add(own)
+            if not own.submit([[claim]]):
                 self.report([(claim, self.runner.given_back(claim))])
 
     def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
@@ -145,8 +141,17 @@ class ProcessWorkshop(Workshop):
     def _shared_child(self) -> Child:
         with self._lock:
             if self._shared is None or self._shared.ended:
-                self._shared = Child(self, self.threads, "workshop")
+                self._shared = self._bear(self.threads)
             return self._shared
+
+    def _bear(self, threads: int, *, alone: bool = False) -> Child:
+        try:
+            return Child(self, self._nursery.birth(threads), alone=alone)
+        except NurseryLost as error:
+            # We could only sit there and claim what we cannot run. Whoever supervises us starts us anew.
+            logger.critical("workshop.ends", error=str(error), remedy="this executor ends, and is to be started again")
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise
 
     def child_ended(self, ended: Child, held: list[Claim], guilty: Stuck | None, code: int | None) -> None:
         with self._lock:
@@ -168,7 +173,7 @@ class ProcessWorkshop(Workshop):
             return self.runner.given_back(claim)
         error = WorkerLost(f"the process it ran in ended with {_told(code)}")
         # Of several, one is guilty and the others are not: none is counted until it was alone.
-        return self.runner.failed(claim, error, in_doubt=True, forgiven=held > 1)
+        return self.runner.failed(claim, error, ended=AttemptOutcome.CRASHED, forgiven=held > 1)
 
 
 def _told(code: int | None) -> str:

@@ -32,7 +32,7 @@ class Claim(NamedTuple):
     worker: str
     started_at: datetime | None
     limits: Limits  # as far as the job has its own
-    suspect: bool  # an earlier attempt took its worker with it, or may have
+    suspect: bool  # the process of an earlier attempt ended under it, perhaps because of it
 
     @property
     def id(self) -> UUID:
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
     traceback: str = ""
     worker: str = ""
     started_at: datetime | None = None
-    in_doubt: bool = False
+    ended: AttemptOutcome = AttemptOutcome.FAILED  # of one that did not complete: how
     forgiven: bool = False  # the attempt does not count
     took: float | None = None  # seconds in the handler, where it was called
 
@@ -101,7 +101,7 @@ def read_claims(ids: Collection[UUID]) -> list[Claim]:
         {"this": "uuid"},
         [(one,) for one in ids],
     )
-    suspects = _in_doubt([as_uuid(one) for one, attempt, *_ in rows if attempt > 1])
+    suspects = _crashed([as_uuid(one) for one, attempt, *_ in rows if attempt > 1])
     return [
         Claim(
             as_uuid(one),
@@ -121,11 +121,11 @@ def read_claims(ids: Collection[UUID]) -> list[Claim]:
     ]
 
 
-def _in_doubt(tried: Collection[UUID]) -> set[UUID]:
+def _crashed(tried: Collection[UUID]) -> set[UUID]:
     if not tried:
         return set()
-    lost = Attempt.objects.filter(outcome=AttemptOutcome.UNKNOWN, execution__in=tried)
-    return set(lost.values_list("execution_id", flat=True))
+    crashed = Attempt.objects.filter(outcome=AttemptOutcome.CRASHED, execution__in=tried)
+    return set(crashed.values_list("execution_id", flat=True))
 
 
 @lru_cache(maxsize=1000)  # most jobs have none of their own, and the others share a few
@@ -204,7 +204,7 @@ def settle(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             Attempt(
                 execution_id=one.execution_id,
                 number=one.attempt,
-                outcome=AttemptOutcome.UNKNOWN if one.in_doubt else AttemptOutcome.FAILED,
+                outcome=one.ended,
                 error=one.error,
                 traceback=one.traceback,
                 worker=one.worker,

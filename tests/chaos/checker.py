@@ -204,7 +204,7 @@ def lost_leases(history: History) -> Iterator[Finding]:
     """A worker that was taken for lost was hit by a fault."""
     slots = {life.pid: life.slot for life in history.lifetimes}
     for one in history.attempts:
-        if one.outcome != "UNKNOWN":
+        if one.outcome == "FAILED":
             continue
         since = one.started_at or one.finished_at
         span = Span(one.pid, slots.get(one.pid, ""), since, one.finished_at)

@@ -41,7 +41,7 @@ def figures(history: History) -> list[str]:
         f" ({sum(one.via == 'api' for one in history.accepted)} over HTTP), acts {len(history.acts)}",
         f"  executions {_told(statuses)}; handler runs {len(history.runs)},"
         f" repeated effects {sum(count - 1 for count in repeated.values())},"
-        f" leases lost {sum(one.outcome == 'UNKNOWN' for one in history.attempts)}",
+        f" leases lost {sum(one.outcome != 'FAILED' for one in history.attempts)}",
         f"  faults {_told(kinds)}",
         f"  started again after kill -9 {_spread(times.after_kill)},"
         f" with all servers up {_spread(times.with_servers_up)},"

@@ -13,7 +13,7 @@ from django.utils import timezone
 from jobs import ledger
 from jobs.ledger import NewExecution, Outcome, working
 from jobs.models import Execution
-from jobs.states import Cause, Status
+from jobs.states import AttemptOutcome, Cause, Status
 from tests.engine.system import together
 
 SECOND = timedelta(seconds=1)
@@ -58,13 +58,28 @@ def test_an_execution_is_claimed_once(execution, now) -> None:
 
 def test_a_worker_that_lost_its_lease_cannot_report_a_result(execution, now) -> None:
     [stale] = claim(execution, now)
-    lost = Outcome(execution, stale.attempt, Status.RETRYING, now, retry_at=now, wake_at=now, in_doubt=True)
+    lost = Outcome(
+        execution, stale.attempt, Status.RETRYING, now, retry_at=now, wake_at=now, ended=AttemptOutcome.UNKNOWN
+    )
     assert ledger.settle([lost]) == {(execution, 1): Status.RETRYING}
     [current] = claim(execution, now)
 
     assert ledger.settle([completed(execution, stale.attempt, now)]) == {}
     assert ledger.heartbeat([(execution, stale.attempt, now + 60 * SECOND)]) == {}
     assert ledger.settle([completed(execution, current.attempt, now)]) == {(execution, 2): Status.COMPLETED}
+
+
+@pytest.mark.parametrize(
+    ("ended", "suspect"),
+    [(AttemptOutcome.CRASHED, True), (AttemptOutcome.UNKNOWN, False), (AttemptOutcome.FAILED, False)],
+)
+def test_only_who_lost_the_process_of_its_handler_is_a_suspect(execution, now, ended, suspect) -> None:
+    [first] = claim(execution, now)
+    ledger.settle([Outcome(execution, first.attempt, Status.RETRYING, now, wake_at=now, error="lost", ended=ended)])
+
+    [second] = claim(execution, now)
+
+    assert second.suspect is suspect
 
 
 def test_a_heartbeat_extends_the_lease_of_those_still_held(execution, now) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +54,10 @@ def ended(execution: Execution) -> bool:
     return execution.finished_at is not None and execution.wake_at is None
 
 
+def children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 @pytest.mark.parametrize("task", ["loop", "stubborn"])
 def test_a_handler_that_never_ends_is_stopped_and_has_failed(run, task) -> None:
     execution = run(task)
@@ -83,13 +89,30 @@ def test_a_handler_that_kills_its_process_runs_out_of_attempts_and_hurts_nobody(
     eventually(lambda: ended(killer))
 
     assert killer.status == Status.FAILED
-    assert set(killer.attempts.values_list("outcome", flat=True)) == {AttemptOutcome.UNKNOWN}
+    assert set(killer.attempts.values_list("outcome", flat=True)) == {AttemptOutcome.CRASHED}
     assert killer.attempt - killer.forgiven == 3  # the first, and two retries
     for execution in [*neighbours, *later]:
         eventually(lambda execution=execution: ended(execution))
         assert execution.status == Status.COMPLETED
         assert execution.attempt - execution.forgiven == 1  # whatever happened to them was not counted
     assert all(process.poll() is None for process in daemons)
+
+
+def test_an_executor_that_can_make_no_processes_any_more_ends_and_loses_nothing(run, daemons) -> None:
+    _, executor = daemons
+    first = run("together")
+    eventually(lambda: ended(first))
+    [nursery] = children(executor.pid)
+    [handlers] = children(nursery)
+
+    for pid in (nursery, handlers):
+        os.kill(pid, signal.SIGKILL)
+    later = run("together")
+
+    eventually(lambda: executor.poll() is not None)
+    daemons.append(start("manage.py", "run_executor", **ENV))
+    eventually(lambda: ended(later))
+    assert later.status == Status.COMPLETED and later.attempt - later.forgiven == 1
 
 
 def test_an_isolated_task_has_a_process_of_its_own(run) -> None:

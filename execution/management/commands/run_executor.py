@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from execution.processes import make_executor
 from execution.registry import UnknownTask
+from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
 
 AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an empty one has waited already
@@ -12,6 +13,7 @@ AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an em
 
 class Command(BaseCommand):
     help = "Runs executions. Run as many as you like, on as many machines."
+    requires_system_checks = [PUNCTUAL]
 
     def add_arguments(self, parser):
         parser.add_argument("--tasks", default="", help="comma-separated: serve only these")

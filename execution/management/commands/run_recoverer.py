@@ -3,11 +3,13 @@ from django.core.management.base import BaseCommand
 from prometheus_client import start_http_server
 
 from execution.processes import make_recoverer
+from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
 
 
 class Command(BaseCommand):
     help = "Re-drives executions that stopped moving. Run as many as you like."
+    requires_system_checks = [PUNCTUAL]
 
     def add_arguments(self, parser):
         parser.add_argument("--metrics-port", type=int, help="serve metrics for Prometheus here")

@@ -1,12 +1,14 @@
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
 from scheduling.processes import make_poller
 
 
 class Command(BaseCommand):
     help = "Turns due jobs into executions. Run as many as you like."
+    requires_system_checks = [PUNCTUAL]
 
     def add_arguments(self, parser):
         parser.add_argument("--once", action="store_true", help="one round, then end")
