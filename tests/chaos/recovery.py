@@ -17,7 +17,7 @@ class Recovery:
     """Seconds, one for each execution concerned."""
 
     after_kill: list[float]  # of an executor: until what it ran was started again
-    with_servers_up: list[float]  # the same, less those during which a server was down as well
+    undisturbed: list[float]  # the same, less those held up by a second fault: see `_held_up`
     after_freeze: list[float]  # of an executor: the same
     after_wipe: list[float]  # of Redis: how late what was due right after it was recorded
     after_term: list[float]  # of an executor: from the end of its grace until what it did not finish was started again
@@ -31,30 +31,28 @@ def recovery(history: History) -> Recovery:
         runs[run.execution].append(run)
         by_pid[run.pid].append(run)
 
-    def again(fault: Fault) -> list[float]:
+    def again(fault: Fault, *, undisturbed: bool = False) -> list[float]:
         held = [run for run in by_pid[fault.pid or 0] if run.began <= fault.begin and not _ended_by(run, fault)]
         starts = [_next_start(run, runs[run.execution]) for run in held]
         # What was started again before the fault had been lost by an earlier one.
-        return [start - fault.begin for start in starts if start is not None and start > fault.begin]
-
-    def undisturbed(fault: Fault) -> list[float]:
         return [
-            seconds
-            for seconds in again(fault)
-            if not any(one.begin <= fault.begin + seconds and one.end >= fault.begin for one in outages)
+            start.began - fault.begin
+            for start in starts
+            if start is not None and start.began > fault.begin
+            if not (undisturbed and _held_up(fault, start, history.faults))
         ]
-
-    outages = [one for one in history.faults if one.kind in OUTAGES]
 
     def of(kind: str) -> list[Fault]:
         return [fault for fault in history.faults if fault.kind == kind and fault.target.startswith("executor")]
 
     return Recovery(
         after_kill=[seconds for fault in of("kill") for seconds in again(fault)],
-        with_servers_up=[seconds for fault in of("kill") for seconds in undisturbed(fault)],
+        undisturbed=[seconds for fault in of("kill") for seconds in again(fault, undisturbed=True)],
         after_freeze=[seconds for fault in of("freeze") for seconds in again(fault)],
         after_wipe=_lateness(history),
-        after_term=[seconds - history.timing.stop_grace for fault in of("term") for seconds in undisturbed(fault)],
+        after_term=[
+            seconds - history.timing.stop_grace for fault in of("term") for seconds in again(fault, undisturbed=True)
+        ],
         finished_at_term=sum(
             run.ended is not None and run.began <= fault.begin < run.ended
             for fault in of("term")
@@ -74,8 +72,17 @@ def _ended_by(run: Run, fault: Fault) -> bool:
     return run.ended is not None and (run.ended <= fault.begin or fault.kind == "term")
 
 
-def _next_start(run: Run, others: list[Run]) -> float | None:
-    return min((other.began for other in others if other.attempt > run.attempt), default=None)
+def _next_start(run: Run, others: list[Run]) -> Run | None:
+    return min((other for other in others if other.attempt > run.attempt), key=lambda other: other.began, default=None)
+
+
+def _held_up(fault: Fault, start: Run, faults: Sequence[Fault]) -> bool:
+    """Whether meanwhile a server was down, or the very executor that started it again was frozen, message in hand."""
+    return any(
+        one.begin <= start.began and one.end >= fault.begin
+        for one in faults
+        if one.kind in OUTAGES or (one.kind == "freeze" and one.pid == start.pid)
+    )
 
 
 def _lateness(history: History) -> list[float]:

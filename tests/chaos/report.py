@@ -17,7 +17,7 @@ AROUND = 20.0  # seconds of faults shown around a run
 def total(seed: int, campaigns: Sequence[tuple[History, Verdict]]) -> str:
     """The last line, over all campaigns of a run."""
     verdicts = [verdict for _, verdict in campaigns]
-    restarts = [seconds for history, _ in campaigns for seconds in recovery(history).with_servers_up]
+    restarts = [seconds for history, _ in campaigns for seconds in recovery(history).undisturbed]
     return (
         f"chaos seed={seed} executions={sum(len(history.executions) for history, _ in campaigns)}"
         f" faults={sum(len(_made(history)) for history, _ in campaigns)}"
@@ -44,7 +44,7 @@ def figures(history: History) -> list[str]:
         f" leases lost {sum(one.outcome != 'FAILED' for one in history.attempts)}",
         f"  faults {_told(kinds)}",
         f"  started again after kill -9 {_spread(times.after_kill)},"
-        f" with all servers up {_spread(times.with_servers_up)},"
+        f" with no second fault in the way {_spread(times.undisturbed)},"
         f" after a freeze {_spread(times.after_freeze)} (lease {history.timing.lease:g} s)",
         f"  after SIGTERM finished {times.finished_at_term}, the rest started again elsewhere"
         f" {_spread(times.after_term)} after the grace time",
