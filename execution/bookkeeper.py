@@ -20,15 +20,16 @@ from execution.outbox import Outbox
 from execution.workshop import Finished
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Attempted, Claim
+from jobs.ledger import Claim
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
 
 LARGEST_GROUP = 500
 TRY_AGAIN = 0.5  # seconds, while the database is away
+FOLLOWED_UP = (Status.RETRYING, Status.SCHEDULED, Status.FAILED)
 
-Written = tuple[list[Finished], dict[Attempted, Status]]
+Written = Sequence[tuple[Finished, Status | None]]  # with what each outcome has led to: nothing, if it came too late
 
 
 class Bookkeeper:
@@ -91,11 +92,11 @@ class Bookkeeper:
         return group, False
 
     def _settle(self, group: list[Finished]) -> None:
-        counted = self._write(group)
+        written = list(zip(group, self._write(group), strict=True))
         self.outbox.pace.note((claim.task, outcome.took) for claim, outcome in group if outcome.took is not None)
         self.outbox.pace.exchange()
-        for claim, outcome in group:
-            if claim.key not in counted:
+        for (claim, outcome), status in written:
+            if status is None:
                 logger.warning(
                     "execution.outcome_came_too_late",
                     execution=str(claim.id),
@@ -103,21 +104,22 @@ class Bookkeeper:
                     status=outcome.status.value,
                     reason="the lease ran out and the execution moved on",
                 )
-        self._written.put((group, counted))
+        if followed_up := [one for one in written if one[1] in FOLLOWED_UP]:
+            self._written.put(followed_up)
         self.on_settled([claim for claim, _ in group])
 
     def _send(self) -> None:
         while (written := self._written.get()) is not None:
             try:
-                self._send_on(*written)
+                self._send_on(written)
             except Exception as error:
                 # The rows are written, and each carries its wake_at: the recoverer sends what we could not.
                 logger.exception("bookkeeper.sending_failed", error=str(error))
                 connections.close_all()
         connections.close_all()
 
-    def _write(self, group: list[Finished]) -> dict[Attempted, Status]:
-        """Commit the outcomes and return those that counted.
+    def _write(self, group: list[Finished]) -> list[Status | None]:
+        """Commit the outcomes and return what each has led to.
 
         Never gives up while the database is away: should a lease run out meanwhile, the guard in the
         UPDATE makes this harmless.
@@ -136,19 +138,19 @@ class Bookkeeper:
             except Exception as error:
                 if len(group) > 1:
                     # One outcome that cannot be written must not take its neighbours with it.
-                    return {key: status for one in group for key, status in self._write([one]).items()}
+                    return [status for one in group for status in self._write([one])]
                 logger.exception("bookkeeper.outcome_refused", execution=str(group[0][0].id), error=str(error))
-                return {}
+                return [None]
 
-    def _send_on(self, group: list[Finished], counted: dict[Attempted, Status]) -> None:
+    def _send_on(self, written: Written) -> None:
         """Retries go back to the broker with their delay, the exhausted to the dead letters."""
         now = self.clock.now()
         self.outbox.send_later(
             [
                 (claim, outcome.retry_at - now)
-                for claim, outcome in group
-                if outcome.retry_at is not None and counted.get(claim.key) is Status.RETRYING
+                for (claim, outcome), status in written
+                if status is Status.RETRYING and outcome.retry_at is not None
             ]
         )
-        self.outbox.send_again([claim for claim, _ in group if counted.get(claim.key) is Status.SCHEDULED])
-        self.outbox.bury([claim for claim, _ in group if counted.get(claim.key) is Status.FAILED])
+        self.outbox.send_again([claim for (claim, _), status in written if status is Status.SCHEDULED])
+        self.outbox.bury([claim for (claim, _), status in written if status is Status.FAILED])

@@ -25,7 +25,7 @@ from execution.runner import Runner
 from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Attempted, Claim
+from jobs.ledger import Claim
 
 logger = structlog.get_logger(__name__)
 
@@ -57,8 +57,8 @@ class Executor:
         self.clock = clock
         self.threads = threads
         self._lease = runner.limits.lease
-        self._held: dict[Attempted, Claim] = {}  # claimed, and its outcome not yet written
-        self._running: set[Attempted] = set()  # of those, the ones whose handler is not yet done
+        self._held: set[Claim] = set()  # claimed, and its outcome not yet written
+        self._running: set[Claim] = set()  # of those, the ones whose handler is not yet done
         self._changed = Condition()
         self._bookkeeper = Bookkeeper(outbox, clock=clock, delay=bookkeeping_delay, on_settled=self._let_go)
         self._heart = Heart(self._leases, clock=clock, lost=self._lose, cancelled=self._cancel)
@@ -78,11 +78,11 @@ class Executor:
             now = self.clock.now()
             claims = ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
         with self._changed:
-            self._held.update((claim.key, claim) for claim in claims)
-            self._running.update(claim.key for claim in claims)
+            self._held.update(claims)
+            self._running.update(claims)
         self._submit(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
-        self._heart.beat([(claim.key, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
+        self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
         return len(claims)
 
     def run_waiting(self) -> int:
@@ -119,7 +119,7 @@ class Executor:
 
     def _give_back(self) -> None:
         with self._changed:
-            left = [self._held[key] for key in self._running]
+            left = list(self._running)
         if left:
             logger.warning("executor.gave_back", executions=len(left), reason="they did not end within the grace time")
         self._finished([(claim, self.runner.given_back(claim)) for claim in left])
@@ -140,36 +140,34 @@ class Executor:
     def _finished(self, finished: Sequence[Finished]) -> None:
         """Called by the workshop, from any thread, once for each claim."""
         with self._changed:
-            ours = [one for one in finished if one[0].key in self._running]
-            self._running.difference_update(claim.key for claim, _ in ours)
+            ours = [one for one in finished if one[0] in self._running]
+            self._running.difference_update([claim for claim, _ in ours])
             self._changed.notify_all()
         if ours:
             self._bookkeeper.note(ours)
 
     def _let_go(self, claims: list[Claim]) -> None:
         with self._changed:
-            for claim in claims:
-                self._held.pop(claim.key, None)
+            self._held.difference_update(claims)
             self._changed.notify_all()
 
-    def _leases(self) -> list[tuple[Attempted, timedelta]]:
+    def _leases(self) -> list[tuple[Claim, timedelta]]:
         with self._changed:
-            return [(key, self._lease_of(claim)) for key, claim in self._held.items()]
+            return [(claim, self._lease_of(claim)) for claim in self._held]
 
-    def _lose(self, attempts: list[Attempted]) -> None:
+    def _lose(self, claims: list[Claim]) -> None:
         """They are somebody else's now: stop our own work on them, and say nothing more of it."""
         with self._changed:
-            ours = [key for key in attempts if key in self._running]
-            self._running.difference_update(ours)
-            for key in ours:
-                del self._held[key]
+            ours = self._running.intersection(claims)
+            self._running -= ours
+            self._held -= ours
             self._changed.notify_all()
-        for execution, attempt in ours:
-            logger.warning("execution.lease_lost", execution=str(execution), attempt=attempt)
+        for claim in ours:
+            logger.warning("execution.lease_lost", execution=str(claim.id), attempt=claim.attempt)
         self.workshop.interrupt(ours, LeaseLost)
 
-    def _cancel(self, attempts: list[Attempted]) -> None:
-        self.workshop.interrupt(attempts, Cancelled)
+    def _cancel(self, claims: list[Claim]) -> None:
+        self.workshop.interrupt(claims, Cancelled)
 
 
 def bundles(claims: Iterable[Claim], size: Bundle) -> Iterator[tuple[Claim, ...]]:

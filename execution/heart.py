@@ -14,14 +14,14 @@ from django.db import connections
 
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Attempted
+from jobs.ledger import Claim
 
 logger = structlog.get_logger(__name__)
 
 BEATS_A_LEASE = 3  # so that one lost beat is no lost lease
 LONGEST_PAUSE = 1.0  # seconds: a cancellation is heard at the next beat
 
-Leases = Collection[tuple[Attempted, timedelta]]
+Leases = Collection[tuple[Claim, timedelta]]
 
 
 class Heart:
@@ -30,8 +30,8 @@ class Heart:
         held: Callable[[], Leases],
         *,
         clock: Clock,
-        lost: Callable[[list[Attempted]], None],
-        cancelled: Callable[[list[Attempted]], None],
+        lost: Callable[[list[Claim]], None],
+        cancelled: Callable[[list[Claim]], None],
     ) -> None:
         self.held = held
         self.clock = clock
@@ -52,9 +52,9 @@ class Heart:
         if not leases:
             return
         now = self.clock.now()
-        kept = ledger.heartbeat([(execution, attempt, now + lease) for (execution, attempt), lease in leases])
-        self.lost([key for key, _ in leases if key not in kept])
-        self.cancelled([key for key, wanted in kept.items() if wanted])
+        kept = ledger.heartbeat([(*claim.key, now + lease) for claim, lease in leases])
+        self.lost([claim for claim, _ in leases if claim.key not in kept])
+        self.cancelled([claim for claim, _ in leases if kept.get(claim.key)])
 
     def _run(self) -> None:
         while not self._stopped.wait(self._pause()):

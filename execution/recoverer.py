@@ -79,14 +79,14 @@ class Recoverer:
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""
         claims = ledger.read_claims([one.id for one in lost])
-        counted = ledger.settle(
+        led_to = ledger.settle(
             [self.runner.failed(claim, _silence(claim), ended=AttemptOutcome.UNKNOWN) for claim in claims]
         )
         for claim in claims:
             logger.warning("execution.worker_lost", execution=str(claim.id), worker=claim.worker)
         return (
-            [claim for claim in claims if counted.get(claim.key) is Status.RETRYING],
-            [claim for claim in claims if counted.get(claim.key) is Status.FAILED],
+            [claim for claim, status in zip(claims, led_to, strict=True) if status is Status.RETRYING],
+            [claim for claim, status in zip(claims, led_to, strict=True) if status is Status.FAILED],
         )
 
     def _without_message(self, queued: list[Execution], now: datetime) -> list[Execution]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 import traceback
@@ -99,16 +100,16 @@ class Runner:
         except UnknownTask:
             return False
 
-    def _call(self, claim: Claim, run: Run) -> Any:
+    def _call(self, claim: Claim, run: Run) -> str | None:
         try:
             task = self.registry.get(claim.task)
-            payload = task.read(claim.payload)
+            payload = task.read(json.loads(claim.payload))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
         result = task.handler(payload, run)
         check_document(result)
-        return result
+        return None if result is None else json.dumps(result)
 
 
 def _told_of(claim: Claim) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 
 from execution.retry import Interrupted
-from jobs.ledger import Attempted, Claim, Outcome
+from jobs.ledger import Claim, Outcome
 
 Finished = tuple[Claim, Outcome]
 Report = Callable[[Sequence[Finished]], None]
@@ -24,7 +24,7 @@ class Workshop(ABC):
         """Run these as soon as there is a place for each bundle, whose claims should take no longer than a moment."""
 
     @abstractmethod
-    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
+    def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
         """Have these end: cancelled ones are told first, and stopped if they do not end by themselves."""
 
     @abstractmethod

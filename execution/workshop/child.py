@@ -9,53 +9,72 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Collection, Sequence
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
-from uuid import UUID
 
-MOST_AT_ONCE = 500  # outcomes a message
+from execution.retry import Interrupted
+from execution.workshop import wire
+from execution.workshop.base import Finished
+from jobs.ledger import Claim
+
+MOST_AT_ONCE = 500  # answers a message
 GATHER = 0.001  # seconds: waking up for each would take the interpreter from the handlers, and they are many
-
-
-def _uuid(number: int) -> UUID:
-    return UUID(int=number)
-
-
-# What goes through the pipe is full of ids, and by itself each takes several microseconds to be packed and unpacked.
-ForkingPickler.register(UUID, lambda one: (_uuid, (one.int,)))
 
 
 def main(pipe: Connection, threads: int) -> None:
     """Serve until the pipe closes. Signals meant for the whole group are the parent's to heed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    from execution.processes import make_runner, make_thread_workshop
-
-    answers: SimpleQueue[Any] = SimpleQueue()
-    workshop = make_thread_workshop(
-        make_runner(), threads, on_stuck=lambda claim, why: answers.put(("stuck", (claim.key, why)))
-    )
-    workshop.start(lambda finished: answers.put(("done", [(claim.key, outcome) for claim, outcome in finished])))
-    Thread(target=_answer, args=(pipe, answers), name="answers", daemon=True).start()
+    desk = Desk(pipe, threads)
     try:
         while True:
-            order, *details = pipe.recv()
-            getattr(workshop, order)(*details)
+            order, *details = wire.receive(pipe)
+            getattr(desk, order)(*details)
     except (EOFError, OSError):
         os._exit(0)  # whoever wanted the work is gone: it is somebody else's by now, or will be
 
 
-def _answer(pipe: Connection, answers: SimpleQueue[Any]) -> None:
-    """Send answers, those that are ready together in one message."""
-    while True:
-        batch = [answers.get()]
-        time.sleep(GATHER)
-        while not answers.empty() and len(batch) < MOST_AT_ONCE:
-            batch.append(answers.get())
-        try:
-            pipe.send(batch)
-        except OSError:
-            os._exit(0)
+class Desk:
+    """Takes orders, has threads carry them out, and answers. Both sides call a claim by its number."""
+
+    def __init__(self, pipe: Connection, threads: int) -> None:
+        from execution.processes import make_runner, make_thread_workshop
+
+        self._pipe = pipe
+        self._numbers: dict[Claim, int] = {}
+        self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck)
+        self._workshop.start(self._finished)
+        Thread(target=self._answer, name="answers", daemon=True).start()
+
+    def submit(self, bundles: Sequence[Sequence[tuple[int, wire.Packed]]]) -> None:
+        for bundle in bundles:
+            claims = {wire.unpack_claim(*packed): number for number, packed in bundle}
+            self._numbers |= claims
+            self._workshop.submit([list(claims)])
+
+    def interrupt(self, numbers: Collection[int], why: type[Interrupted]) -> None:
+        self._workshop.interrupt([claim for claim, number in list(self._numbers.items()) if number in numbers], why)
+
+    def _finished(self, finished: Sequence[Finished]) -> None:
+        for claim, outcome in finished:
+            self._answers.put((self._numbers.pop(claim), wire.pack_outcome(outcome)))
+
+    def _stuck(self, claim: Claim, why: type[Interrupted]) -> None:
+        if (number := self._numbers.get(claim)) is not None:  # it may have ended this moment
+            self._answers.put((number, why))
+
+    def _answer(self) -> None:
+        """Send answers, those that are ready together in one message."""
+        while True:
+            batch = [self._answers.get()]
+            time.sleep(GATHER)
+            while not self._answers.empty() and len(batch) < MOST_AT_ONCE:
+                batch.append(self._answers.get())
+            try:
+                wire.send(self._pipe, batch)
+            except OSError:
+                os._exit(0)

@@ -6,6 +6,7 @@ nothing, and is forked again for each child. That takes milliseconds, and a chil
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -60,6 +61,7 @@ class Nursery:
         self._orders, theirs = Pipe()
         self._pid = os.fork()
         if not self._pid:
+            gc.freeze()
             self._orders.close()
             _serve(theirs, main)
         theirs.close()

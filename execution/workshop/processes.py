@@ -12,6 +12,7 @@ import os
 import signal
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from itertools import count
 from threading import Lock, Thread
 from typing import Any
 
@@ -19,15 +20,15 @@ import structlog
 
 from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
-from execution.workshop import child
-from execution.workshop.base import Report, Workshop
+from execution.workshop import child, wire
+from execution.workshop.base import Finished, Report, Workshop
 from execution.workshop.nursery import Newborn, Nursery, NurseryLost
-from jobs.ledger import Attempted, Claim, Outcome
+from jobs.ledger import Claim
 from jobs.states import AttemptOutcome
 
 logger = structlog.get_logger(__name__)
 
-Stuck = tuple[Attempted, type[Interrupted]]  # an attempt that does not end, and why it was to
+Stuck = tuple[Claim, type[Interrupted]]  # one that does not end, and why it was to
 
 
 class Child:
@@ -37,42 +38,43 @@ class Child:
         self._workshop = workshop
         self._alone = alone
         self._lock = Lock()
-        self._held: dict[Attempted, Claim] = {}
+        self._numbers = count()
+        self._held: dict[int, Claim] = {}  # by number
         self._guilty: Stuck | None = None  # whose being stuck was why we ended it
         self.ended = False
         self._process = newborn
         self._pipe = newborn.pipe
         Thread(target=self._listen, name="listener", daemon=True).start()
 
-    def holds(self, key: Attempted) -> bool:
-        with self._lock:
-            return key in self._held
-
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> bool:
         """Whether the child has them now; one that has ended takes nothing."""
+        numbered = [list(zip(self._numbers, bundle, strict=False)) for bundle in bundles]
         with self._lock:
             if self.ended:
                 return False
-            self._held.update((claim.key, claim) for bundle in bundles for claim in bundle)
-        self.tell("submit", bundles)
+            for bundle in numbered:
+                self._held.update(bundle)
+        self._tell("submit", [[(number, wire.pack_claim(claim)) for number, claim in bundle] for bundle in numbered])
         return True
 
-    def tell(self, order: str, *details: Any) -> None:
-        # One that is gone is the listener's business, and so is what it held.
-        with suppress(OSError), self._lock:
-            self._pipe.send((order, *details))
+    def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
+        with self._lock:
+            numbers = [number for number, claim in self._held.items() if claim in claims]
+        if numbers:
+            self._tell("interrupt", numbers, why)
 
     def kill(self) -> None:
         self._process.kill()
 
+    def _tell(self, order: str, *details: Any) -> None:
+        # One that is gone is the listener's business, and so is what it held.
+        with suppress(OSError), self._lock:
+            wire.send(self._pipe, (order, *details))
+
     def _listen(self) -> None:
         try:
             while True:
-                answers = self._pipe.recv()
-                self._heard_done([one for kind, done in answers if kind == "done" for one in done])
-                for kind, stuck in answers:
-                    if kind == "stuck":
-                        self._heard_stuck(stuck)
+                self._heard(wire.receive(self._pipe))
         except (EOFError, OSError):
             pass
         self.kill()  # it may have closed the pipe and gone on
@@ -82,17 +84,24 @@ class Child:
             held, self._held = list(self._held.values()), {}
         self._workshop.child_ended(self, held, self._guilty, code)
 
-    def _heard_stuck(self, stuck: Stuck) -> None:
-        self._guilty = stuck
-        (execution, _), why = stuck
-        logger.error("execution.stuck", execution=str(execution), told=why.__name__, remedy="its process is replaced")
-        self.kill()
-
-    def _heard_done(self, done: Sequence[tuple[Attempted, Outcome]]) -> None:
+    def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted]]]) -> None:
+        finished: list[Finished] = []
         with self._lock:
-            finished = [(self._held.pop(key), outcome) for key, outcome in done if key in self._held]
+            for number, told in answers:
+                if isinstance(told, type):
+                    if stuck := self._held.get(number):
+                        self._guilty = stuck, told
+                else:
+                    claim = self._held.pop(number)
+                    finished.append((claim, wire.unpack_outcome(claim, told)))
         self._workshop.report(finished)
-        if self._alone and done:
+        if self._guilty is not None:
+            claim, why = self._guilty
+            logger.error(
+                "execution.stuck", execution=str(claim.id), told=why.__name__, remedy="its process is replaced"
+            )
+            self.kill()
+        elif self._alone and finished:
             self.kill()  # it has done what it was made for
 
 
@@ -111,9 +120,8 @@ class ProcessWorkshop(Workshop):
         self._shared = self._bear(self.threads)
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
-        alone = [claim for bundle in bundles for claim in bundle if self.runner.is_isolated(claim)]
-        apart = {claim.key for claim in alone}
-        together = [[claim for claim in bundle if claim.key not in apart] for bundle in bundles]
+        alone = {claim for bundle in bundles for claim in bundle if self.runner.is_isolated(claim)}
+        together = [[claim for claim in bundle if claim not in alone] for bundle in bundles] if alone else bundles
         while any(together) and not self._shared_child().submit(together):
             pass
         for claim in alone:
@@ -123,20 +131,18 @@ class ProcessWorkshop(Workshop):
             if not own.submit([[claim]]):
                 self.report([(claim, self.runner.given_back(claim))])
 
-    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
-        with self._lock:
-            children = [child for child in (self._shared, *self._alone) if child is not None]
-        for one in children:
-            theirs = [key for key in attempts if one.holds(key)]
-            if theirs:
-                one.tell("interrupt", theirs, why)
+    def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
+        for one in self._children():
+            one.interrupt(claims, why)
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            children = [child for child in (self._shared, *self._alone) if child is not None]
-        for one in children:
+        self._closed = True
+        for one in self._children():
             one.kill()
+
+    def _children(self) -> list[Child]:
+        with self._lock:
+            return [child for child in (self._shared, *self._alone) if child is not None]
 
     def _shared_child(self) -> Child:
         with self._lock:
@@ -168,7 +174,7 @@ class ProcessWorkshop(Workshop):
     def _verdict(self, claim: Claim, held: int, guilty: Stuck | None, code: int | None):
         if guilty is not None:
             stuck, why = guilty
-            if claim.key == stuck:
+            if claim is stuck:
                 return self.runner.failed(claim, why("it did not end when told to, and was killed"))
             return self.runner.given_back(claim)
         error = WorkerLost(f"the process it ran in ended with {_told(code)}")

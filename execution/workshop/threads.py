@@ -24,7 +24,7 @@ from execution.retry import Cancelled, Interrupted, TimeLimitExceeded
 from execution.runner import Runner
 from execution.workshop.base import Report, Workshop
 from execution.workshop.interruptible import Interruptible
-from jobs.ledger import Attempted, Claim
+from jobs.ledger import Claim
 
 logger = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ class ThreadWorkshop(Workshop):
         self.threads = threads
         self.end_grace = end_grace.total_seconds()
         self.on_stuck = on_stuck
-        self._places: dict[Attempted, Place] = {}
+        self._places: dict[Claim, Place] = {}
         self._bundles: set[Bundle] = set()  # those being worked through
         self._lock = Lock()
         self._closed = Event()
@@ -94,13 +94,13 @@ class ThreadWorkshop(Workshop):
         for claims in bundles:
             places = [Place(claim, self._time_limit(claim)) for claim in claims]
             with self._lock:
-                self._places.update((place.claim.key, place) for place in places)
+                self._places.update((place.claim, place) for place in places)
             self._pool.submit(partial(self._work_through, Bundle(deque(places))))
 
-    def interrupt(self, attempts: Collection[Attempted], why: type[Interrupted]) -> None:
+    def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
         now = time.monotonic()
         with self._lock:
-            for place in (self._places[key] for key in attempts if key in self._places):
+            for place in (self._places[claim] for claim in claims if claim in self._places):
                 place.wish.to_end = True
                 soon = now + self.end_grace if why is Cancelled else now
                 if soon < place.ends_at:
@@ -139,7 +139,7 @@ class ThreadWorkshop(Workshop):
             self._report([(claim, self.runner.given_back(claim))])
         finally:
             with self._lock:
-                self._places.pop(claim.key, None)
+                self._places.pop(claim, None)
 
     def _guarded(self, place: Place, run: Run):
         try:

@@ -5,8 +5,9 @@ statement carries its own guard (status, and `attempt` as the fencing token), so
 repeat it or race with another without harm. It decides nothing: callers say what moves where.
 """
 
+from jobs.ledger.claiming import Attempted, Claim, claim, heartbeat, read_claims
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
-from jobs.ledger.working import Attempted, Claim, Outcome, claim, heartbeat, read_claims, settle
+from jobs.ledger.settling import Outcome, settle
 
 __all__ = [
     "Attempted",

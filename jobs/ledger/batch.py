@@ -16,6 +16,7 @@ from uuid import UUID
 
 import psycopg
 from django.db import connection
+from psycopg.types.datetime import TimestamptzLoader
 
 from jobs.states import CLAIMABLE
 
@@ -71,6 +72,7 @@ def _cursor() -> Iterator[Any]:
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's own takes ten times as long
         yield cursor
 
 

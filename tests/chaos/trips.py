@@ -114,18 +114,18 @@ def offered(go_off: Callable[[], None]) -> None:
 
 
 def claimed(go_off: Callable[[], None]) -> None:
-    """The claim is committed, and not yet read back."""
-    from jobs.ledger import working
+    """The claim is committed, and the executor does not know yet."""
+    from jobs.ledger import claiming
 
-    original = working.run
+    original = claiming.run
 
     def run(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
         answer = original(statement, columns, rows, **rest)
-        if "attempt = attempt + 1, started_at" in statement and answer:
+        if "attempt = e.attempt + 1" in statement and answer:
             go_off()
         return answer
 
-    working.run = run
+    claiming.run = run
 
 
 def read(go_off: Callable[[], None]) -> None:

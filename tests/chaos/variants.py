@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from datetime import timedelta
+from inspect import getsource
+from types import ModuleType
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -82,16 +84,19 @@ def ack_before_claim() -> None:
 def no_fencing() -> None:
     """An outcome is taken from whoever brings it, whichever attempt it is of; nor does a lost lease stop its worker."""
     from execution.executor import Executor
+    from jobs.ledger import settling
 
     Executor._lose = lambda self, attempts: None
     guard = "AND attempt = r.mine AND status = %(running)s"
-    _rewrite(f"{guard} RETURNING id, attempt, status", "RETURNING id, r.mine, status")
+    _rewrite(settling, f"{guard} RETURNING id, attempt", "RETURNING id, r.mine")
 
 
 def attempt_counted_at_end() -> None:
     """The attempt is counted when it ends: two workers can hold the same number."""
-    _rewrite("attempt = attempt + 1, started_at", "started_at")
-    _rewrite("SET result = r.answer", "SET attempt = attempt + 1, result = r.answer")
+    from jobs.ledger import claiming, settling
+
+    _rewrite(claiming, "attempt = e.attempt + 1, started_at", "started_at")
+    _rewrite(settling, "UPDATE jobs_execution SET", "UPDATE jobs_execution SET attempt = attempt + 1,")
 
 
 def recoverer_off() -> None:
@@ -135,9 +140,9 @@ def no_derived_id() -> None:
 
 def claim_without_guard() -> None:
     """A claim takes whatever it is offered, in whatever state that is."""
-    from jobs.ledger.batch import CLAIMABLE_SQL
+    from jobs.ledger import claiming
 
-    _rewrite(f"AND status IN {CLAIMABLE_SQL}", "")
+    claiming.waits = lambda table: "true"
 
 
 def next_run_not_in_same_transaction() -> None:
@@ -174,7 +179,9 @@ def no_wipe_marker() -> None:
 
 def retry_without_wake_at() -> None:
     """A failed attempt says nothing of when its retry is overdue: only the broker knows of it."""
-    _rewrite("THEN r.wake END", "THEN NULL END")
+    from jobs.ledger import settling
+
+    _rewrite(settling, "THEN r.wake END", "THEN NULL END")
 
 
 def lease_of_a_day() -> None:
@@ -196,16 +203,16 @@ def _no_sweep() -> None:
     poller.restore_overdue = lambda *arguments, **options: 0
 
 
-def _rewrite(old: str, new: str) -> None:
-    """Change a statement of the executor's ledger."""
-    from jobs.ledger import working
-
-    original = working.run
+def _rewrite(ledger: ModuleType, old: str, new: str) -> None:
+    """Change the statements of a part of the ledger."""
+    if old not in getsource(ledger):
+        raise LookupError(f"{ledger.__name__} has changed: nothing there says {old!r} any more.")
+    original = ledger.run
 
     def run(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
         return original(statement.replace(old, new), columns, rows, **rest)
 
-    working.run = run
+    ledger.run = run  # type: ignore[attr-defined]
 
 
 VARIANTS: dict[str, Callable[[], None]] = {

@@ -121,7 +121,7 @@ def test_what_was_interrupted_goes_before_its_like_but_not_before_the_urgent(exe
     [interrupted] = backlog(1, Priority.LOW)
     executor.tick()
     Execution.objects.update(wake_at=timezone.now() - SOON, not_before=timezone.now() - SOON)
-    executor._lose([(interrupted, 1)])
+    executor._lose(list(executor._held))
     backlog(20, Priority.LOW)
     backlog(3, Priority.NORMAL)
 
@@ -223,7 +223,7 @@ def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, mo
         executor.tick(wait=timedelta(milliseconds=100))
 
     assert len(gate.started) == 2
-    executor._let_go(list(executor._held.values()))  # so that stopping need not wait for them
+    executor._let_go(list(executor._held))  # so that stopping need not wait for them
 
 
 def test_a_broker_that_does_not_answer_keeps_no_result_from_being_written(executor, gate, waiting, monkeypatch) -> None:

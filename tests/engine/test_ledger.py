@@ -7,11 +7,11 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from jobs import ledger
-from jobs.ledger import NewExecution, Outcome, working
+from jobs.ledger import NewExecution, Outcome, claiming
 from jobs.models import Execution
 from jobs.states import AttemptOutcome, Cause, Status
 from tests.engine.system import together
@@ -37,7 +37,7 @@ def claim(execution: UUID, now, seconds: int = 10):
 
 
 def completed(execution: UUID, attempt: int, now) -> Outcome:
-    return Outcome(execution, attempt, Status.COMPLETED, now, result={"ok": True})
+    return Outcome(execution, attempt, Status.COMPLETED, now, result='{"ok": true}')
 
 
 def test_a_due_time_recorded_twice_is_one_execution(new_job, now) -> None:
@@ -61,12 +61,12 @@ def test_a_worker_that_lost_its_lease_cannot_report_a_result(execution, now) -> 
     lost = Outcome(
         execution, stale.attempt, Status.RETRYING, now, retry_at=now, wake_at=now, ended=AttemptOutcome.UNKNOWN
     )
-    assert ledger.settle([lost]) == {(execution, 1): Status.RETRYING}
+    assert ledger.settle([lost]) == [Status.RETRYING]
     [current] = claim(execution, now)
 
-    assert ledger.settle([completed(execution, stale.attempt, now)]) == {}
+    assert ledger.settle([completed(execution, stale.attempt, now)]) == [None]
     assert ledger.heartbeat([(execution, stale.attempt, now + 60 * SECOND)]) == {}
-    assert ledger.settle([completed(execution, current.attempt, now)]) == {(execution, 2): Status.COMPLETED}
+    assert ledger.settle([completed(execution, current.attempt, now)]) == [Status.COMPLETED]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_finished_execution_is_never_claimed_again(execution, now) -> None:
 
 def test_empty_batches_do_nothing(now) -> None:
     assert ledger.claim([], worker="me", now=now, until=now) == []
-    assert ledger.settle([]) == {}
+    assert ledger.settle([]) == []
     assert ledger.heartbeat([]) == {}
     assert ledger.record([], [], now=now, wake_at=now) == set()
 
@@ -151,10 +151,10 @@ def test_what_was_cancelled_while_it_ran_is_not_tried_again(execution, now, outc
     retry_at = now if outcome is Status.RETRYING else None
     wake_at = None if outcome is Status.COMPLETED else now + SECOND
 
-    counted = ledger.settle([Outcome(execution, won.attempt, outcome, now, retry_at=retry_at, wake_at=wake_at)])
+    led_to = ledger.settle([Outcome(execution, won.attempt, outcome, now, retry_at=retry_at, wake_at=wake_at)])
 
     row = Execution.objects.get(pk=execution)
-    assert counted == {(execution, 1): becomes}
+    assert led_to == [becomes]
     assert row.status == becomes and row.wake_at is None and row.finished_at == now and row.reason == "enough"
 
 
@@ -164,9 +164,9 @@ def test_a_stale_and_a_current_outcome_in_one_batch_are_told_apart(execution, no
     [current] = claim(execution, now)
 
     gave_up = Outcome(execution, stale.attempt, Status.FAILED, now, wake_at=now)
-    counted = ledger.settle([gave_up, completed(execution, current.attempt, now)])
+    led_to = ledger.settle([gave_up, completed(execution, current.attempt, now)])
 
-    assert counted == {(execution, 2): Status.COMPLETED}
+    assert led_to == [None, Status.COMPLETED]
 
 
 def test_batches_that_touch_the_same_rows_never_wait_for_each_other(new_job, now) -> None:
@@ -204,12 +204,14 @@ def in_transaction(act) -> None:
 def test_whoever_is_frozen_between_claiming_and_reading_does_not_take_over_anothers_attempt(
     execution, now, monkeypatch
 ) -> None:
-    read = working.read_claims
+    if connection.vendor == "postgresql":
+        pytest.skip("PostgreSQL claims and reads in one statement")
+    read = claiming.read_claims
 
     def frozen_for_long(executions):
         Execution.objects.filter(pk=execution).update(attempt=2, worker="another")
         return read(executions)
 
-    monkeypatch.setattr(working, "read_claims", frozen_for_long)
+    monkeypatch.setattr(claiming, "read_claims", frozen_for_long)
 
     assert claim(execution, now) == []

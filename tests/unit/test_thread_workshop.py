@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from threading import Event, get_ident
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from execution.workshop.threads import ThreadWorkshop
+from jobs.ledger import Claim
 from jobs.limits import Limits
 from tests.whole.processes import eventually
 
@@ -33,9 +33,8 @@ class Recorded:
         return "done"
 
 
-def claim(name: str) -> Any:
-    execution = uuid4()
-    return SimpleNamespace(id=execution, execution_id=execution, attempt=1, key=(execution, 1), task=name)
+def claim(name: str) -> Claim:
+    return Claim(uuid4(), 1, uuid4(), uuid4(), name, 5, 0, "{}", Limits(), "me", None)
 
 
 @pytest.fixture

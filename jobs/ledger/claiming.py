@@ -1,0 +1,146 @@
+"""Who may run an execution: taking the right to, and keeping it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from uuid import UUID
+
+from django.db import connection
+
+from jobs.ledger.batch import as_instant, as_uuid, run, waits
+from jobs.limits import Limits
+from jobs.models import Attempt
+from jobs.states import AttemptOutcome, Status
+
+CLOCK_TOLERANCE = timedelta(milliseconds=50)  # a retry delivered this early is on time: clocks and timers differ
+Attempted = tuple[UUID, int]  # an execution, and the number of an attempt at it
+
+
+@dataclass(slots=True, eq=False)  # no two claims are the same one, whatever they say
+class Claim:
+    """The right to run an execution, until the lease ends or a higher `attempt` is given out."""
+
+    execution_id: UUID
+    attempt: int
+    job_id: UUID
+    tenant_id: UUID
+    task: str
+    priority: int
+    forgiven: int
+    payload: str  # JSON
+    limits: Limits  # as far as the job has its own
+    worker: str
+    started_at: datetime | None
+    suspect: bool = False  # the process of an earlier attempt ended under it, perhaps because of it
+
+    @property
+    def id(self) -> UUID:
+        return self.execution_id
+
+    @property
+    def key(self) -> Attempted:
+        return self.execution_id, self.attempt
+
+
+# What a claim needs to know. SQLite cannot return what it joined, and is asked again.
+CLAIMED = """
+    e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven, coalesce(e.payload, j.payload),
+    j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
+"""
+
+
+def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime) -> list[Claim]:
+    """Take those that are free and due, and return them; the others are somebody else's or finished.
+
+    The attempt is counted here, so a payload that kills its worker runs out of attempts too.
+    """
+    at_once = connection.vendor == "postgresql"
+    rows = run(
+        f"""
+        UPDATE jobs_execution AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
+            wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
+        FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id AND e.not_before <= %(latest)s AND {waits("e")}
+        RETURNING {CLAIMED if at_once else "id, attempt"}
+        """,
+        {"this": "uuid"},
+        [(one,) for one in ids],
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+        now=now,
+        latest=now + CLOCK_TOLERANCE,
+        until=until,
+        worker=worker,
+    )
+    if at_once:
+        return _claims([(*row, worker, now) for row in rows])
+    ours = {(as_uuid(one), attempt) for one, attempt in rows}
+    # Whoever is frozen before this second look, for longer than its lease, sees a number that is somebody else's.
+    return [claim for claim in read_claims([one for one, _ in ours]) if claim.key in ours]
+
+
+def read_claims(ids: Collection[UUID]) -> list[Claim]:
+    """The claims that stand on these executions, most urgent first."""
+    return _claims(
+        run(
+            f"""
+            SELECT {CLAIMED}, e.worker, e.started_at
+            FROM r JOIN jobs_execution AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
+            """,
+            {"this": "uuid"},
+            [(one,) for one in ids],
+        )
+    )
+
+
+def _claims(rows: Sequence[tuple]) -> list[Claim]:
+    claims = [
+        Claim(
+            as_uuid(one),
+            attempt,
+            as_uuid(job),
+            as_uuid(tenant),
+            task,
+            priority,
+            forgiven,
+            payload,
+            _limits(*limits),
+            worker,
+            as_instant(started_at),
+        )
+        for one, attempt, job, tenant, task, priority, forgiven, payload, *limits, worker, started_at in rows
+    ]
+    claims.sort(key=lambda claim: (-claim.priority, claim.execution_id))
+    if tried := [claim.execution_id for claim in claims if claim.attempt > 1]:
+        crashed = _crashed(tried)
+        for claim in claims:
+            claim.suspect = claim.execution_id in crashed
+    return claims
+
+
+def _crashed(tried: Collection[UUID]) -> set[UUID]:
+    crashed = Attempt.objects.filter(outcome=AttemptOutcome.CRASHED, execution__in=tried)
+    return set(crashed.values_list("execution_id", flat=True))
+
+
+@lru_cache(maxsize=1000)  # most jobs have none of their own, and the others share a few
+def _limits(max_retries: int | None, *seconds: float | None) -> Limits:
+    return Limits(max_retries, *(None if value is None else timedelta(seconds=value) for value in seconds))
+
+
+def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, bool]:
+    """Extend leases (execution, attempt, until); return those still ours, and whether each is to be cancelled."""
+    kept = run(
+        """
+        UPDATE jobs_execution SET wake_at = r.until
+        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s
+        RETURNING id, attempt, cancel_requested_at
+        """,
+        {"this": "uuid", "mine": "integer", "until": "timestamptz"},
+        leases,
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+    )
+    return {(as_uuid(one), attempt): cancelled is not None for one, attempt, cancelled in kept}

@@ -1,0 +1,124 @@
+"""What becomes of attempts: the end of each, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from jobs.ledger.batch import as_uuid, run
+from jobs.ledger.claiming import Attempted
+from jobs.models import Attempt
+from jobs.states import FINAL, AttemptOutcome, Status
+
+
+class Outcome(NamedTuple):
+    """What became of an attempt, told by whoever held it (or found its worker gone)."""
+
+    execution_id: UUID
+    attempt: int
+    status: Status
+    at: datetime
+    wake_at: datetime | None = None
+    retry_at: datetime | None = None
+    result: str | None = None  # JSON
+    error: str = ""
+    traceback: str = ""
+    worker: str = ""
+    started_at: datetime | None = None
+    ended: AttemptOutcome = AttemptOutcome.FAILED  # of one that did not complete: how
+    forgiven: bool = False  # the attempt does not count
+    took: float | None = None  # seconds in the handler, where it was called
+
+
+def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
+    """Write outcomes, and a row for each attempt that did not complete; return what status each has led to.
+
+    An outcome of a worker that lost its lease changes nothing, and leads to None. One that would be tried again, or
+    give up, ends as cancelled where that was asked for. Call it in a transaction.
+    """
+    completed = [one for one in outcomes if one.status is Status.COMPLETED]
+    others = [one for one in outcomes if one.status is not Status.COMPLETED]
+    done = _complete(completed)
+    if len(done) == len(outcomes):
+        return [Status.COMPLETED] * len(done)
+    moved = dict.fromkeys(done, Status.COMPLETED) | _end_otherwise(others)
+    return [moved.get((one.execution_id, one.attempt)) for one in outcomes]
+
+
+def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
+    rows = run(
+        """
+        UPDATE jobs_execution SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
+            error = ''
+        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s RETURNING id, attempt
+        """,
+        {"this": "uuid", "mine": "integer", "answer": "jsonb", "done": "timestamptz"},
+        [(one.execution_id, one.attempt, one.result, one.at) for one in outcomes],
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+        completed=Status.COMPLETED.value,
+    )
+    return [(as_uuid(one), attempt) for one, attempt in rows]
+
+
+def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
+    rows = run(
+        """
+        UPDATE jobs_execution SET error = r.complaint, result = NULL,
+            status = CASE WHEN cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
+            wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
+            finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
+            not_before = coalesce(r.again, not_before), forgiven = forgiven + r.pardon
+        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s RETURNING id, attempt, status
+        """,
+        {
+            "this": "uuid",
+            "mine": "integer",
+            "target": "text",
+            "complaint": "text",
+            "wake": "timestamptz",
+            "again": "timestamptz",
+            "done": "timestamptz",
+            "ended": "timestamptz",
+            "pardon": "integer",
+        },
+        [
+            (
+                one.execution_id,
+                one.attempt,
+                one.status.value,
+                one.error,
+                one.wake_at,
+                # One that may run again at once keeps its old place in the queue.
+                one.retry_at if one.retry_at is not None and one.retry_at > one.at else None,
+                one.at if one.status in FINAL else None,
+                one.at,
+                int(one.forgiven),
+            )
+            for one in outcomes
+        ],
+        lock="jobs_execution",
+        running=Status.RUNNING.value,
+        cancelled=Status.CANCELLED.value,
+    )
+    moved = {(as_uuid(one), attempt): Status(status) for one, attempt, status in rows}
+    Attempt.objects.bulk_create(
+        [
+            Attempt(
+                execution_id=one.execution_id,
+                number=one.attempt,
+                outcome=one.ended,
+                error=one.error,
+                traceback=one.traceback,
+                worker=one.worker,
+                started_at=one.started_at,
+                finished_at=one.at,
+            )
+            for one in outcomes
+            if (one.execution_id, one.attempt) in moved and one.error
+        ],
+        ignore_conflicts=True,
+    )
+    return moved
