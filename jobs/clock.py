@@ -33,19 +33,21 @@ class DatabaseClock:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._told, self._told_at = timezone.now(), time.monotonic()
-        self._ask_at = self._told_at
+        self._told = timezone.now(), time.monotonic()
+        self._ask_at = 0.0
 
     def now(self) -> datetime:
-        with self._lock:
-            if time.monotonic() >= self._ask_at:
-                self._ask()
-            return self._told + timedelta(seconds=time.monotonic() - self._told_at)
+        if time.monotonic() >= self._ask_at:
+            with self._lock:
+                if time.monotonic() >= self._ask_at:
+                    self._ask()
+        told, at = self._told  # read in one step, so that they belong together
+        return told + timedelta(seconds=time.monotonic() - at)
 
     def _ask(self) -> None:
         try:
-            self._told, self._told_at = database_now(), time.monotonic()
-            self._ask_at = self._told_at + ASK_AGAIN_AFTER
+            self._told = database_now(), time.monotonic()
+            self._ask_at = self._told[1] + ASK_AGAIN_AFTER
         except (OperationalError, InterfaceError):
             self._ask_at = time.monotonic() + AFTER_A_FAILURE
 

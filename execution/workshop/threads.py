@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 
 import structlog
 from django.db import connections
@@ -80,9 +80,10 @@ class ThreadWorkshop(Workshop):
         self.threads = threads
         self.end_grace = end_grace.total_seconds()
         self.on_stuck = on_stuck
+        # Changed by many threads, one step at a time, without a lock: each change is a single step of the interpreter,
+        # and threads that wait for each other's locks would take longer than most handlers.
         self._places: dict[Claim, Place] = {}
-        self._bundles: set[Bundle] = set()  # those being worked through
-        self._lock = Lock()
+        self._bundles: dict[Bundle, None] = {}  # those being worked through
         self._closed = Event()
 
     def start(self, report: Report) -> None:
@@ -93,18 +94,17 @@ class ThreadWorkshop(Workshop):
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
         for claims in bundles:
             places = [Place(claim, self._time_limit(claim)) for claim in claims]
-            with self._lock:
-                self._places.update((place.claim, place) for place in places)
+            self._places.update([(place.claim, place) for place in places])
             self._pool.submit(partial(self._work_through, Bundle(deque(places))))
 
     def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
         now = time.monotonic()
-        with self._lock:
-            for place in (self._places[claim] for claim in claims if claim in self._places):
+        for claim in claims:
+            if (place := self._places.get(claim)) is not None:
                 place.wish.to_end = True
                 soon = now + self.end_grace if why is Cancelled else now
                 if soon < place.ends_at:
-                    place.ends_at, place.why = soon, why
+                    place.why, place.ends_at = why, soon
 
     def close(self) -> None:
         self._closed.set()
@@ -115,14 +115,12 @@ class ThreadWorkshop(Workshop):
         return limit.total_seconds() if limit else float("inf")
 
     def _work_through(self, bundle: Bundle) -> None:
-        with self._lock:
-            self._bundles.add(bundle)
+        self._bundles[bundle] = None
         try:
             while (place := bundle.next()) is not None:
                 self._work(place)
         finally:
-            with self._lock:
-                self._bundles.discard(bundle)
+            del self._bundles[bundle]
             # Handlers may have used the database; a thread that waits must not keep a connection.
             with suppress(Exception):
                 connections.close_all()
@@ -138,8 +136,7 @@ class ThreadWorkshop(Workshop):
             logger.exception("workshop.no_outcome", execution=str(claim.id))
             self._report([(claim, self.runner.given_back(claim))])
         finally:
-            with self._lock:
-                self._places.pop(claim, None)
+            self._places.pop(claim, None)
 
     def _guarded(self, place: Place, run: Run):
         try:
@@ -150,9 +147,8 @@ class ThreadWorkshop(Workshop):
     def _watch(self) -> None:
         while not self._closed.wait(LOOK):
             now = time.monotonic()
-            with self._lock:
-                late = [place for place in self._places.values() if now >= place.ends_at]
-                held_up = [bundle for bundle in self._bundles if now >= bundle.since + LOOK]
+            late = [place for place in list(self._places.values()) if now >= place.ends_at]
+            held_up = [bundle for bundle in list(self._bundles) if now >= bundle.since + LOOK]
             for place in late:
                 self._stop(place, now)
             # Whoever is slower than expected must not keep those behind it from the other threads.
