@@ -11,6 +11,8 @@ from typing import Protocol
 import structlog
 from django.db import connections
 
+from scheduler_project.memory import keep_what_is_loaded
+
 logger = structlog.get_logger(__name__)
 
 LONGEST_NAP = 5.0  # seconds between tries while rounds keep failing
@@ -23,6 +25,7 @@ class Daemon(Protocol):
 
 def run_until_stopped(daemon: Daemon, *, interval: timedelta, stop: Event) -> None:
     """Tick until `stop` is set. A failed round is tried again, later and later, never given up."""
+    keep_what_is_loaded()
     name = type(daemon).__name__.lower()
     failures = 0
     while not stop.is_set():

@@ -23,7 +23,7 @@ from scheduling.index import DueIndex, IndexIncomplete
 from scheduling.rebuild import rebuild, restore_overdue
 
 SWEEP_EVERY = timedelta(seconds=1)
-MARK_AFTER = timedelta(seconds=0.2)
+MARKS_A_PATIENCE = 5  # so that what waits is marked long before the recoverer takes it for unsent
 
 
 class Poller:
@@ -57,7 +57,7 @@ class Poller:
         """
         now = self.clock.now()
         self._sweep(now)
-        self._mark(now - MARK_AFTER)
+        self._mark(now - self.outbox.publish_patience / MARKS_A_PATIENCE)
         leased = self._lease(now)
         if not leased:
             return 0

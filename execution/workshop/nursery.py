@@ -6,7 +6,6 @@ nothing, and is forked again for each child. That takes milliseconds, and a chil
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -19,6 +18,8 @@ from threading import Lock, active_count
 from typing import NoReturn
 
 from django.db import connections
+
+from scheduler_project.memory import keep_what_is_loaded
 
 Main = Callable[[Connection, int], None]
 
@@ -61,7 +62,7 @@ class Nursery:
         self._orders, theirs = Pipe()
         self._pid = os.fork()
         if not self._pid:
-            gc.freeze()
+            keep_what_is_loaded()
             self._orders.close()
             _serve(theirs, main)
         theirs.close()

@@ -102,7 +102,7 @@ def _postgres_source(
     """The rows as one array a column. A column with the same value everywhere travels as that value."""
     key = next(iter(columns))
     arrays = dict(zip(columns, zip(*rows, strict=True), strict=True))
-    same = {name for name, array in arrays.items() if name != key and array.count(array[0]) == len(array)}
+    same = {name for name, array in arrays.items() if name != key and _all_alike(array)}
     many = [name for name in columns if name not in same]
     parameters = {
         f"r_{name}": array[0] if name in same else _array(columns[name], array) for name, array in arrays.items()
@@ -116,6 +116,11 @@ def _postgres_source(
             ORDER BY locked.id FOR NO KEY UPDATE OF locked
         """
     return source, parameters
+
+
+def _all_alike(values: Sequence[Any]) -> bool:
+    first = values[0]
+    return values[-1] == first and values.count(first) == len(values)  # most that differ do so at their ends
 
 
 # Written by us where the text needs no quotes: psycopg takes several microseconds for each value of an array.

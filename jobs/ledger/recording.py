@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,7 +15,7 @@ from jobs.states import Cause, JobStatus, Status
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class NewExecution:
     """What is known of an execution before it is recorded."""
 
@@ -27,10 +26,10 @@ class NewExecution:
     due_at: datetime
     cause: Cause = Cause.SCHEDULE
     attempt: int = 0
+    id: UUID = field(init=False)
 
-    @cached_property
-    def id(self) -> UUID:
-        return execution_id(self.job_id, self.due_at, self.cause)
+    def __post_init__(self) -> None:
+        self.id = execution_id(self.job_id, self.due_at, self.cause)
 
 
 class DueJob(NamedTuple):
@@ -44,8 +43,7 @@ class DueJob(NamedTuple):
     due_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class NextRun:
+class NextRun(NamedTuple):
     """When a job is due again; never, when `at` is None."""
 
     job_id: UUID
@@ -83,7 +81,7 @@ def record(
         FROM r WHERE id = r.this
         """,
         {"this": "uuid", "next": "timestamptz"},
-        [(job.job_id, job.at) for job in next_runs],
+        next_runs,
         finished=JobStatus.FINISHED.value,
     )
     new = run(

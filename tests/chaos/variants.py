@@ -116,8 +116,7 @@ def no_derived_id() -> None:
     from scheduling import due, poller
     from scheduling.index.redis import RedisDueIndex
 
-    ids: dict[int, tuple[Any, UUID]] = {}  # by object, which is kept so that its number stays its own
-    recording.NewExecution.id = property(lambda one: ids.setdefault(id(one), (one, uuid4()))[1])  # type: ignore
+    recording.execution_id = lambda *identity: uuid4()
     seen: dict[UUID, tuple[Any, ...]] = {}
     original = RedisDueIndex.lease
     columns = ("pk", "tenant_id", "task", "priority", "next_run_at")
