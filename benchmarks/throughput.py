@@ -23,7 +23,7 @@ AHEAD = 1.0  # seconds between the storing of the jobs and their due time
 PATIENCE = 300  # seconds
 TOLD_AFTER = 2.5  # seconds until the pollers have heard from the executors how long the task takes
 ROUNDS = 3
-LOOK = 0.1  # seconds between looks whether all is done
+LOOK = 0.25  # seconds between looks whether all is done
 BARE_POSSIBLE = bool(os.environ.get("REDIS_URL") and os.environ.get("AMQP_URL"))
 DEFAULTS = (20_000, 1, 1)  # jobs, executors, pollers
 # Cheap, because it is asked again and again while others are being measured: both are in small indexes.

@@ -16,12 +16,13 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
+REST = ~(0xF << 76 | 0x3 << 62) & (1 << 80) - 1  # the 80 bits below the time, less those that say what kind it is
+
+
 def _uuid(milliseconds: int, rest: bytes, version: int) -> UUID:
     """48 bits of time, then the other 80, less those that say which kind of UUID this is."""
-    value = (milliseconds & (1 << 48) - 1) << 80 | int.from_bytes(rest, "big")
-    value = value & ~(0xF << 76) | version << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return UUID(int=value)
+    time_bits = milliseconds & (1 << 48) - 1
+    return UUID(int=time_bits << 80 | int.from_bytes(rest, "big") & REST | version << 76 | 0x2 << 62)
 
 
 def new_job_id() -> UUID:

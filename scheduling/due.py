@@ -58,7 +58,7 @@ def record_due(
             next_runs.append(ledger.NextRun(pk, following))
             next_due[pk] = following
         new = ledger.record(executions, next_runs, now=now, wake_at=now + publish_patience)
-    return Recorded([one for one in executions if one.id in new], next_due)
+    return Recorded(new, next_due)
 
 
 def next_run(schedule: str, due_at: datetime, *, now: datetime, misfire_grace: timedelta) -> datetime | None:

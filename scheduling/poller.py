@@ -23,6 +23,7 @@ from scheduling.index import DueIndex, IndexIncomplete
 from scheduling.rebuild import rebuild, restore_overdue
 
 SWEEP_EVERY = timedelta(seconds=1)
+SWEEP_WHEN_BUSY = timedelta(seconds=5)  # while the index names more than we can do, looking for more is no help
 MARKS_A_PATIENCE = 5  # so that what waits is marked long before the recoverer takes it for unsent
 
 
@@ -45,7 +46,8 @@ class Poller:
         self.lease = lease
         self.misfire_grace = misfire_grace
         self.overdue_after = overdue_after
-        self._sweep_at: datetime | None = None
+        self._swept_at: datetime | None = None
+        self._busy = False
         self._sent: deque[tuple[datetime, list[Sent]]] = deque()
 
     def tick(self) -> int:
@@ -59,6 +61,7 @@ class Poller:
         self._sweep(now)
         self._mark(now - self.outbox.publish_patience / MARKS_A_PATIENCE)
         leased = self._lease(now)
+        self._busy = len(leased) == self.batch
         if not leased:
             return 0
         recorded = record_due(
@@ -90,6 +93,7 @@ class Poller:
 
     def _sweep(self, now: datetime) -> None:
         """Now and then, put back what the index should have named already."""
-        if self._sweep_at is None or now >= self._sweep_at:
-            self._sweep_at = now + SWEEP_EVERY
+        pause = SWEEP_WHEN_BUSY if self._busy else SWEEP_EVERY
+        if self._swept_at is None or now >= self._swept_at + pause:
+            self._swept_at = now
             restore_overdue(self.index, due_before=now - self.overdue_after, limit=self.batch)

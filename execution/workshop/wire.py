@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from datetime import UTC, datetime
+from functools import lru_cache
 from multiprocessing.connection import Connection
 from typing import Any
 from uuid import UUID
@@ -43,7 +44,12 @@ def pack_claim(claim: Claim) -> Packed:
 
 
 def unpack_claim(execution: int, attempt: int, job: int, tenant: int, *rest: Any) -> Claim:
-    return Claim(UUID(int=execution), attempt, UUID(int=job), UUID(int=tenant), *rest)
+    return Claim(UUID(int=execution), attempt, UUID(int=job), _tenant(tenant), *rest)
+
+
+@lru_cache(maxsize=1000)  # there are few, and each comes again and again
+def _tenant(number: int) -> UUID:
+    return UUID(int=number)
 
 
 def pack_outcome(outcome: Outcome) -> Packed:

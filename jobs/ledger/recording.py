@@ -68,8 +68,8 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
 
 def record(
     executions: Sequence[NewExecution], next_runs: Sequence[NextRun], *, now: datetime, wake_at: datetime
-) -> set[UUID]:
-    """Write executions as SCHEDULED and their jobs' next runs; return the ids that were new.
+) -> list[NewExecution]:
+    """Write executions as SCHEDULED and their jobs' next runs; return those that were new.
 
     Call it in a transaction that holds the jobs' locks: both or neither. An execution recorded
     before is left as it is.
@@ -107,7 +107,10 @@ def record(
         wake_at=wake_at,
         now=now,
     )
-    return set(as_uuids(new))
+    if len(new) == len(executions):
+        return list(executions)
+    ids = set(as_uuids(new))
+    return [one for one in executions if one.id in ids]
 
 
 def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> None:

@@ -44,8 +44,8 @@ def test_a_due_time_recorded_twice_is_one_execution(new_job, now) -> None:
     job = new_job({"type": "interval", "seconds": 3600})
     new = NewExecution(job.id, job.tenant_id, job.task, job.priority, now)
 
-    assert ledger.record([new], [], now=now, wake_at=now) == {new.id}
-    assert ledger.record([new], [], now=now, wake_at=now) == set()
+    assert ledger.record([new], [], now=now, wake_at=now) == [new]
+    assert ledger.record([new], [], now=now, wake_at=now) == []
     assert job.executions.count() == 1
 
 
@@ -118,7 +118,7 @@ def test_empty_batches_do_nothing(now) -> None:
     assert ledger.claim([], worker="me", now=now, until=now) == []
     assert ledger.settle([]) == []
     assert ledger.heartbeat([]) == {}
-    assert ledger.record([], [], now=now, wake_at=now) == set()
+    assert ledger.record([], [], now=now, wake_at=now) == []
 
 
 def test_a_late_note_does_not_touch_the_retry_that_came_of_it(execution, now) -> None:
