@@ -19,6 +19,19 @@ class Recurrence(ABC):
         """Return the run that a job accepted at `now` starts with."""
         return self.next_after(now)
 
+    def next_due(self, after: datetime, *, runs_so_far: int) -> datetime | None:
+        """Return the next due time of a job that has been given `runs_so_far` runs, or None when it has had its last.
+
+        What the poller asks with: `runs_so_far` is the number of due times recorded for the job by
+        its schedule, the one recorded just now included, whatever became of them. Runs that a person
+        asked for besides do not count. The answer depends on nothing else.
+        """
+        return self.next_after(after)
+
+    def bare(self) -> "Recurrence":
+        """Return the rule that makes the run times, without what is put around it."""
+        return self
+
     @abstractmethod
     def to_dict(self) -> dict[str, str | int]:
         """Return the JSON form that is stored; `parse_schedule` reads it back to an equal rule."""

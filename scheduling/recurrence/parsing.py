@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scheduling.recurrence.base import Recurrence
+from scheduling.recurrence.bounds import Bounded, bounded
 from scheduling.recurrence.cron import Cron
 from scheduling.recurrence.errors import InvalidSchedule, quoted
 from scheduling.recurrence.every import Every
@@ -61,19 +62,27 @@ def _read_now(data: dict[Any, Any], now: datetime) -> Recurrence:
 def _read_interval(data: dict[Any, Any], now: datetime) -> Recurrence:
     seconds = _required(data, "seconds", "a schedule of type 'interval'")
     anchor = read_instant("start_at", data["start_at"]) if "start_at" in data else now
-    return Every(seconds, anchor)
+    return _within_bounds(Every(seconds, anchor), data, start_at=None)
 
 
 def _read_cron(data: dict[Any, Any], now: datetime) -> Recurrence:
     expression = _required(data, "expression", "a schedule of type 'cron'")
-    return Cron(expression, data.get("timezone", "UTC"))
+    start = read_instant("start_at", data["start_at"]) if "start_at" in data else None
+    return _within_bounds(Cron(expression, data.get("timezone", "UTC")), data, start_at=start)
+
+
+def _within_bounds(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime | None) -> Recurrence:
+    if "max_runs" in data and data["max_runs"] is None:
+        raise InvalidSchedule("max_runs", "None is not a number of runs: leave it out for no limit.")
+    end = read_instant("end_at", data["end_at"]) if "end_at" in data else None
+    return bounded(rule, start_at=start_at, end_at=end, max_runs=data.get("max_runs"))
 
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[dict[Any, Any], datetime], Recurrence]]] = {
     "now": ((), _read_now),
     "once": (("run_at",), _read_once),
-    "interval": (("seconds", "start_at"), _read_interval),
-    "cron": (("expression", "timezone"), _read_cron),
+    "interval": (("seconds", "start_at", "end_at", "max_runs"), _read_interval),
+    "cron": (("expression", "timezone", "start_at", "end_at", "max_runs"), _read_cron),
 }
 
 
@@ -90,10 +99,25 @@ def _check_that_it_will_run(recurrence: Recurrence, now: datetime) -> None:
                 "run_at",
                 f"{write_instant(at)} is in the past: give a later time, or use type 'now' to run at once.",
             )
-        case Cron(expression=expression):
-            run = recurrence.next_after(now)
-            if run is None or run > now + FARTHEST_FIRST_RUN:
+        case Cron():
+            _check_that_its_days_come(recurrence, now)
+        case Bounded(rule=rule, end_at=end):
+            start = recurrence.earliest_start(now)
+            if isinstance(rule, Cron):
+                _check_that_its_days_come(rule, start)
+            first = rule.next_after(start)
+            if end is not None and first is not None and end < first:
                 raise InvalidSchedule(
-                    "expression",
-                    f"{quoted(expression)} has no run in the next five years: check that its days exist in its months.",
+                    "end_at",
+                    f"{write_instant(end)} is before the first run, which would be at {write_instant(first)}: "
+                    "give that time or a later one.",
                 )
+
+
+def _check_that_its_days_come(cron: Cron, start: datetime) -> None:
+    run = cron.next_after(start)
+    if run is None or run > start + FARTHEST_FIRST_RUN:
+        raise InvalidSchedule(
+            "expression",
+            f"{quoted(cron.expression)} has no run in the next five years: check that its days exist in its months.",
+        )

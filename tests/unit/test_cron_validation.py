@@ -12,6 +12,7 @@ from scheduling.recurrence.fields import MINUTE
 
 NOW = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 YEAR = 31_536_000
+FIELDS = ("run_at", "seconds", "expression", "timezone", "start_at", "end_at", "max_runs")
 
 
 def refusal(data: object) -> InvalidSchedule:
@@ -328,7 +329,7 @@ def test_an_unknown_key_is_refused_by_name_with_the_allowed_ones(key: object) ->
     error = refusal({"type": "cron", "expression": "@daily", key: 1})
 
     assert error.field == "schedule"
-    assert "allowed are type, expression, timezone." in str(error)
+    assert "allowed are type, expression, timezone, start_at, end_at, max_runs." in str(error)
     if key == "tz":
         assert "'tz' is not part of a schedule of type 'cron'" in str(error)
 
@@ -348,6 +349,8 @@ schedules = st.fixed_dictionaries(
         "start_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
         "expression": json_values | cron_like | st.lists(cron_like, min_size=5, max_size=5).map(" ".join),
         "timezone": json_values | st.timezone_keys(allow_prefix=True),
+        "end_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
+        "max_runs": json_values | st.integers(-5, 5),
     },
 )
 
@@ -358,7 +361,7 @@ def test_whatever_is_sent_is_either_a_schedule_that_can_be_stored_or_refused(dat
     try:
         recurrence = parse_schedule(data, now=NOW)
     except InvalidSchedule as error:
-        assert error.field in {"schedule", "type", "run_at", "seconds", "start_at", "expression", "timezone"}
+        assert error.field in {"schedule", "type", *FIELDS}
         assert str(error).isascii()
         assert str(error).isprintable()
         assert len(str(error)) < 300
