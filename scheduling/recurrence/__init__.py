@@ -10,7 +10,8 @@ from scheduling.recurrence.bounds import Bounded
 from scheduling.recurrence.cron import Cron
 from scheduling.recurrence.errors import InvalidSchedule
 from scheduling.recurrence.every import Every
+from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
 from scheduling.recurrence.parsing import parse_schedule
 
-__all__ = ["Bounded", "Cron", "Every", "InvalidSchedule", "Once", "Recurrence", "parse_schedule"]
+__all__ = ["Bounded", "Cron", "Every", "InvalidSchedule", "Jittered", "Once", "Recurrence", "parse_schedule"]

@@ -28,6 +28,14 @@ class Recurrence(ABC):
         """
         return self.next_after(after)
 
+    def not_before(self, due: datetime, *, key: str) -> datetime:
+        """Return when the run that is due at `due` may start: then, or a little later if the schedule has jitter.
+
+        `key` names the job. The answer depends on the rule, the key and the due time alone, and the
+        starts of two due times are always in the order of the due times.
+        """
+        return due
+
     def bare(self) -> "Recurrence":
         """Return the rule that makes the run times, without what is put around it."""
         return self

@@ -39,6 +39,9 @@ class Cron(Recurrence):
             return _next_in_real_time(expression, zone, start)
         return _next_fixed_time(expression, zone, start)
 
+    def bare(self) -> "Cron":
+        return self
+
     def to_dict(self) -> dict[str, str | int]:
         return {"type": "cron", "expression": self.expression, "timezone": self.timezone}
 

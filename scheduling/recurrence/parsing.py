@@ -14,6 +14,7 @@ from scheduling.recurrence.cron import Cron
 from scheduling.recurrence.errors import InvalidSchedule, quoted
 from scheduling.recurrence.every import Every
 from scheduling.recurrence.instants import read_instant, require_aware, write_instant
+from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
 
 # A client whose clock runs a little behind ours, or whose request took its time, asked for a time
@@ -62,27 +63,28 @@ def _read_now(data: dict[Any, Any], now: datetime) -> Recurrence:
 def _read_interval(data: dict[Any, Any], now: datetime) -> Recurrence:
     seconds = _required(data, "seconds", "a schedule of type 'interval'")
     anchor = read_instant("start_at", data["start_at"]) if "start_at" in data else now
-    return _within_bounds(Every(seconds, anchor), data, start_at=None)
+    return _put_around(Every(seconds, anchor), data, start_at=None)
 
 
 def _read_cron(data: dict[Any, Any], now: datetime) -> Recurrence:
     expression = _required(data, "expression", "a schedule of type 'cron'")
     start = read_instant("start_at", data["start_at"]) if "start_at" in data else None
-    return _within_bounds(Cron(expression, data.get("timezone", "UTC")), data, start_at=start)
+    return _put_around(Cron(expression, data.get("timezone", "UTC")), data, start_at=start)
 
 
-def _within_bounds(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime | None) -> Recurrence:
+def _put_around(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime | None) -> Recurrence:
     if "max_runs" in data and data["max_runs"] is None:
         raise InvalidSchedule("max_runs", "None is not a number of runs: leave it out for no limit.")
     end = read_instant("end_at", data["end_at"]) if "end_at" in data else None
-    return bounded(rule, start_at=start_at, end_at=end, max_runs=data.get("max_runs"))
+    within = bounded(rule, start_at=start_at, end_at=end, max_runs=data.get("max_runs"))
+    return Jittered(within, data["jitter"]) if "jitter" in data else within
 
 
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[dict[Any, Any], datetime], Recurrence]]] = {
     "now": ((), _read_now),
     "once": (("run_at",), _read_once),
-    "interval": (("seconds", "start_at", "end_at", "max_runs"), _read_interval),
-    "cron": (("expression", "timezone", "start_at", "end_at", "max_runs"), _read_cron),
+    "interval": (("seconds", "start_at", "end_at", "max_runs", "jitter"), _read_interval),
+    "cron": (("expression", "timezone", "start_at", "end_at", "max_runs", "jitter"), _read_cron),
 }
 
 
@@ -101,6 +103,8 @@ def _check_that_it_will_run(recurrence: Recurrence, now: datetime) -> None:
             )
         case Cron():
             _check_that_its_days_come(recurrence, now)
+        case Jittered(rule=rule):
+            _check_that_it_will_run(rule, now)
         case Bounded(rule=rule, end_at=end):
             start = recurrence.earliest_start(now)
             if isinstance(rule, Cron):

@@ -12,7 +12,7 @@ from scheduling.recurrence.fields import MINUTE
 
 NOW = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 YEAR = 31_536_000
-FIELDS = ("run_at", "seconds", "expression", "timezone", "start_at", "end_at", "max_runs")
+FIELDS = ("run_at", "seconds", "expression", "timezone", "start_at", "end_at", "max_runs", "jitter")
 
 
 def refusal(data: object) -> InvalidSchedule:
@@ -329,7 +329,7 @@ def test_an_unknown_key_is_refused_by_name_with_the_allowed_ones(key: object) ->
     error = refusal({"type": "cron", "expression": "@daily", key: 1})
 
     assert error.field == "schedule"
-    assert "allowed are type, expression, timezone, start_at, end_at, max_runs." in str(error)
+    assert "allowed are type, expression, timezone, start_at, end_at, max_runs, jitter." in str(error)
     if key == "tz":
         assert "'tz' is not part of a schedule of type 'cron'" in str(error)
 
@@ -351,6 +351,7 @@ schedules = st.fixed_dictionaries(
         "timezone": json_values | st.timezone_keys(allow_prefix=True),
         "end_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
         "max_runs": json_values | st.integers(-5, 5),
+        "jitter": json_values | st.integers(-5, 90_000),
     },
 )
 
