@@ -12,6 +12,16 @@ from scheduling.recurrence.errors import InvalidSchedule
 from scheduling.recurrence.every import Every
 from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
-from scheduling.recurrence.parsing import parse_schedule
+from scheduling.recurrence.parsing import depends_on_seed, parse_schedule
 
-__all__ = ["Bounded", "Cron", "Every", "InvalidSchedule", "Jittered", "Once", "Recurrence", "parse_schedule"]
+__all__ = [
+    "Bounded",
+    "Cron",
+    "Every",
+    "InvalidSchedule",
+    "Jittered",
+    "Once",
+    "Recurrence",
+    "depends_on_seed",
+    "parse_schedule",
+]

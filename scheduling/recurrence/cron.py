@@ -6,34 +6,45 @@ fixed times, each of which runs once: right after the gap that skipped it, or th
 times a clock shows it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from scheduling.recurrence.base import Recurrence
 from scheduling.recurrence.expressions import Expression, compile_expression, tidy
 from scheduling.recurrence.instants import start_of_search
+from scheduling.recurrence.spreading import resolve
 from scheduling.recurrence.zone_names import zone_named
 from scheduling.recurrence.zones import first_change, first_instant_showing, offset_at, wall_time
 
 
 @dataclass(frozen=True)
 class Cron(Recurrence):
-    """Runs whenever the clocks of `timezone` show a time that `expression` matches."""
+    """Runs whenever the clocks of `timezone` show a time that `expression` matches.
+
+    `seed` names the job for which each `H` is picked. It is not stored with the schedule: the job knows
+    its own name. Without one the picks are those of no job, good enough to show what may come.
+    """
 
     expression: str
     timezone: str = "UTC"
+    seed: str | None = None
+    plain: str = field(init=False, compare=False, repr=False)  # the expression with every `H` picked
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "expression", tidy(self.expression))
-        compile_expression(self.expression)
+        object.__setattr__(self, "plain", resolve(self.expression, self.seed))
+        if self.plain == self.expression:
+            # Nothing was picked: jobs that share an expression then share what is worked out for it.
+            object.__setattr__(self, "seed", None)
+        compile_expression(self.plain)
         zone_named(self.timezone)
 
     def next_after(self, instant: datetime) -> datetime | None:
         start = start_of_search(instant)
         if start is None:
             return None
-        expression = compile_expression(self.expression)
+        expression = compile_expression(self.plain)
         zone = zone_named(self.timezone)
         if expression.follows_real_time:
             return _next_in_real_time(expression, zone, start)

@@ -4,6 +4,7 @@ Nothing is guessed and nothing is ignored: a key that is not known is refused by
 misspelled option that is dropped shows only when the job runs at the wrong time.
 """
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,11 +26,18 @@ CLOCK_TOLERANCE = timedelta(seconds=60)
 FARTHEST_FIRST_RUN = timedelta(days=5 * 366)
 
 
-def parse_schedule(data: object, *, now: datetime, allow_past: bool = False) -> Recurrence:
+_PICKED = re.compile(r"(^|[ ,])h", re.IGNORECASE)  # an item of a field that starts with H
+
+
+def parse_schedule(data: object, *, now: datetime, allow_past: bool = False, seed: str | None = None) -> Recurrence:
     """Return the schedule that `data` describes; whatever is wrong with it is an InvalidSchedule.
 
     A new schedule must still have a run ahead of it. A stored one has been accepted before and is
     read back with `allow_past`, whatever has become of its runs in the meantime.
+
+    `seed` names the job, for whom each `H` of a cron expression is picked: its id, as a text, and the
+    same one each time. Without it the picks are stable but no job's own, as for a preview of a
+    schedule that is not saved yet. `depends_on_seed` tells whether it matters.
     """
     require_aware(now)
     if not isinstance(data, dict):
@@ -46,30 +54,40 @@ def parse_schedule(data: object, *, now: datetime, allow_past: bool = False) -> 
                 f"{quoted(key)} is not part of a schedule of type '{kind}': "
                 f"allowed are {', '.join(('type', *allowed))}.",
             )
-    recurrence = read(data, now)
+    recurrence = read(data, now, seed)
     if not allow_past:
         _check_that_it_will_run(recurrence, now)
     return recurrence
 
 
-def _read_once(data: dict[Any, Any], now: datetime) -> Recurrence:
+def depends_on_seed(data: dict[str, Any]) -> bool:
+    """Tell whether a stored schedule runs at other times for each job: whether it has an `H`.
+
+    For whoever keeps answers: those of any other schedule may be shared between jobs.
+    """
+    expression = data.get("expression", "")
+    # No nickname and no name of a month or day is in the way: THU is the only one with an h, and not in front.
+    return not expression.startswith("@") and _PICKED.search(expression) is not None
+
+
+def _read_once(data: dict[Any, Any], now: datetime, seed: str | None) -> Recurrence:
     return Once(read_instant("run_at", _required(data, "run_at", "a schedule of type 'once'")))
 
 
-def _read_now(data: dict[Any, Any], now: datetime) -> Recurrence:
+def _read_now(data: dict[Any, Any], now: datetime, seed: str | None) -> Recurrence:
     return Once(now)
 
 
-def _read_interval(data: dict[Any, Any], now: datetime) -> Recurrence:
+def _read_interval(data: dict[Any, Any], now: datetime, seed: str | None) -> Recurrence:
     seconds = _required(data, "seconds", "a schedule of type 'interval'")
     anchor = read_instant("start_at", data["start_at"]) if "start_at" in data else now
     return _put_around(Every(seconds, anchor), data, start_at=None)
 
 
-def _read_cron(data: dict[Any, Any], now: datetime) -> Recurrence:
+def _read_cron(data: dict[Any, Any], now: datetime, seed: str | None) -> Recurrence:
     expression = _required(data, "expression", "a schedule of type 'cron'")
     start = read_instant("start_at", data["start_at"]) if "start_at" in data else None
-    return _put_around(Cron(expression, data.get("timezone", "UTC")), data, start_at=start)
+    return _put_around(Cron(expression, data.get("timezone", "UTC"), seed), data, start_at=start)
 
 
 def _put_around(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime | None) -> Recurrence:
@@ -80,7 +98,8 @@ def _put_around(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime 
     return Jittered(within, data["jitter"]) if "jitter" in data else within
 
 
-_KINDS: dict[str, tuple[tuple[str, ...], Callable[[dict[Any, Any], datetime], Recurrence]]] = {
+_Reader = Callable[[dict[Any, Any], datetime, str | None], Recurrence]
+_KINDS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     "now": ((), _read_now),
     "once": (("run_at",), _read_once),
     "interval": (("seconds", "start_at", "end_at", "max_runs", "jitter"), _read_interval),
