@@ -7,6 +7,7 @@ any year without waiting for it.
 
 from scheduling.recurrence.base import Recurrence
 from scheduling.recurrence.bounds import Bounded
+from scheduling.recurrence.clock_changes import OnGap, OnRepeat
 from scheduling.recurrence.cron import Cron
 from scheduling.recurrence.errors import InvalidSchedule
 from scheduling.recurrence.every import Every
@@ -20,6 +21,8 @@ __all__ = [
     "Every",
     "InvalidSchedule",
     "Jittered",
+    "OnGap",
+    "OnRepeat",
     "Once",
     "Recurrence",
     "depends_on_seed",

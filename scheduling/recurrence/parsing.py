@@ -87,7 +87,8 @@ def _read_interval(data: dict[Any, Any], now: datetime, seed: str | None) -> Rec
 def _read_cron(data: dict[Any, Any], now: datetime, seed: str | None) -> Recurrence:
     expression = _required(data, "expression", "a schedule of type 'cron'")
     start = read_instant("start_at", data["start_at"]) if "start_at" in data else None
-    return _put_around(Cron(expression, data.get("timezone", "UTC"), seed), data, start_at=start)
+    choices = {key: data[key] for key in ("timezone", "on_gap", "on_repeat") if key in data}
+    return _put_around(Cron(expression, seed=seed, **choices), data, start_at=start)
 
 
 def _put_around(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime | None) -> Recurrence:
@@ -98,12 +99,13 @@ def _put_around(rule: Every | Cron, data: dict[Any, Any], *, start_at: datetime 
     return Jittered(within, data["jitter"]) if "jitter" in data else within
 
 
+_BOUNDS = ("start_at", "end_at", "max_runs")
 _Reader = Callable[[dict[Any, Any], datetime, str | None], Recurrence]
 _KINDS: dict[str, tuple[tuple[str, ...], _Reader]] = {
     "now": ((), _read_now),
     "once": (("run_at",), _read_once),
-    "interval": (("seconds", "start_at", "end_at", "max_runs", "jitter"), _read_interval),
-    "cron": (("expression", "timezone", "start_at", "end_at", "max_runs", "jitter"), _read_cron),
+    "interval": (("seconds", *_BOUNDS, "jitter"), _read_interval),
+    "cron": (("expression", "timezone", *_BOUNDS, "jitter", "on_gap", "on_repeat"), _read_cron),
 }
 
 

@@ -7,12 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduling.recurrence import Cron, Every, InvalidSchedule, Once, Recurrence, parse_schedule
+from scheduling.recurrence import Cron, Every, InvalidSchedule, Once, OnGap, OnRepeat, Recurrence, parse_schedule
 from scheduling.recurrence.fields import MINUTE
 
 NOW = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 YEAR = 31_536_000
-FIELDS = ("run_at", "seconds", "expression", "timezone", "start_at", "end_at", "max_runs", "jitter")
+FIELDS = (
+    "run_at",
+    "seconds",
+    "expression",
+    "timezone",
+    "start_at",
+    "end_at",
+    "max_runs",
+    "jitter",
+    "on_gap",
+    "on_repeat",
+)
 
 
 def refusal(data: object) -> InvalidSchedule:
@@ -278,6 +289,8 @@ NOT_TEXTS: list[object] = [
         ("timezone", {"type": "cron", "expression": "@daily"}),
         ("run_at", {"type": "once"}),
         ("start_at", {"type": "interval", "seconds": 60}),
+        ("on_gap", {"type": "cron", "expression": "@daily"}),
+        ("on_repeat", {"type": "cron", "expression": "@daily"}),
     ],
 )
 def test_a_value_that_should_be_a_text_is_refused(field: str, data: dict[str, object], value: object) -> None:
@@ -355,7 +368,8 @@ def test_an_unknown_key_is_refused_by_name_with_the_allowed_ones(key: object) ->
     error = refusal({"type": "cron", "expression": "@daily", key: 1})
 
     assert error.field == "schedule"
-    assert "allowed are type, expression, timezone, start_at, end_at, max_runs, jitter." in str(error)
+    allowed = "type, expression, timezone, start_at, end_at, max_runs, jitter, on_gap, on_repeat"
+    assert f"allowed are {allowed}." in str(error)
     if key == "tz":
         assert "'tz' is not part of a schedule of type 'cron'" in str(error)
 
@@ -378,6 +392,8 @@ schedules = st.fixed_dictionaries(
         "end_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
         "max_runs": json_values | st.integers(-5, 5),
         "jitter": json_values | st.integers(-5, 90_000),
+        "on_gap": json_values | st.sampled_from(OnGap),
+        "on_repeat": json_values | st.sampled_from(OnRepeat),
     },
 )
 
