@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduling.recurrence import Cron, Every, InvalidSchedule, Once, OnGap, OnRepeat, Recurrence, parse_schedule
+from scheduling.recurrence.fields import FIELDS as FIELDS_OF_CRON
 from scheduling.recurrence.fields import MINUTE
 
 NOW = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -198,7 +199,7 @@ def test_a_stored_schedule_is_read_back_however_far_its_next_run_is() -> None:
         ("   ", "has 0 fields"),
         ("*", "'*' has 1 field: "),
         ("* * * *", "has 4 fields"),
-        ("0 * * * * *", "has 6 fields"),
+        ("0 * * * * *", "has 6 fields: write five, minute, hour, day of month, month and day of week, without seconds"),
         ("0 0 * * * 0 2030", "has 7 fields"),
         (
             "@reboot",
@@ -234,6 +235,31 @@ def test_a_list_has_at_most_sixty_items() -> None:
     assert MINUTE.read(",".join("1" * 60)).numbers == {1}
     with pytest.raises(InvalidSchedule, match="The minute field has 61 items: allowed are 60"):
         MINUTE.read(",".join("1" * 61))
+
+
+def test_an_expression_has_at_most_128_characters() -> None:
+    sixty_items = ",".join(str(number % 10) for number in range(60))
+
+    assert parse_schedule({"type": "cron", "expression": f"{sixty_items} * * * *".ljust(128)}, now=NOW)
+    error = refusal({"type": "cron", "expression": f"{sixty_items} * * * *".ljust(129)})
+    assert str(error).startswith("The expression has 129 characters: allowed are 128.")
+
+
+field_like = st.text(alphabet="0123456789*/,-#()LlHhRWw?monfrijaec", min_size=1, max_size=12)
+
+
+@settings(max_examples=400, deadline=None, database=None)
+@given(st.integers(0, 4), field_like)
+def test_the_refusal_of_a_field_names_it_and_says_what_to_do(place: int, text: str) -> None:
+    texts = ["0", "0", "*", "*", "*"]
+    texts[place] = text
+    try:
+        Cron(" ".join(texts))
+    except InvalidSchedule as error:
+        assert error.field == "expression"
+        assert FIELDS_OF_CRON[place].name in str(error)
+        assert "allowed are" in str(error) or "remove the extra comma" in str(error) or "runs backwards" in str(error)
+        assert str(error).endswith(".")
 
 
 @pytest.mark.parametrize(
