@@ -14,6 +14,7 @@ from scheduling.recurrence.every import Every
 from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
 from scheduling.recurrence.parsing import depends_on_seed, parse_schedule
+from scheduling.recurrence.words import describe
 
 __all__ = [
     "Bounded",
@@ -26,5 +27,6 @@ __all__ = [
     "Once",
     "Recurrence",
     "depends_on_seed",
+    "describe",
     "parse_schedule",
 ]

@@ -78,7 +78,7 @@ def tidy(expression: object) -> str:
 @lru_cache(maxsize=COMPILED)
 def compile_expression(expression: str) -> Expression:
     """Return the expression ready for use, or say which field is wrong and what it may hold."""
-    minute, hour, day, month, weekday = _read_fields(expression)
+    minute, hour, day, month, weekday = read_fields(expression)
     times = f"{minute.spelled()} {hour.spelled()}"
     if day.starts_with_star or weekday.starts_with_star:
         spellings = [f"{times} {day.spelled()} {month.spelled()} {weekday.spelled()}"]
@@ -99,7 +99,8 @@ def compile_expression(expression: str) -> Expression:
     )
 
 
-def _read_fields(expression: str) -> list[Values]:
+def read_fields(expression: str) -> list[Values]:
+    """Return what each of the five fields of a plain expression stands for."""
     texts = expression.split()
     if expression.startswith("@"):
         if expression.lower() not in NICKNAMES:
