@@ -14,6 +14,7 @@ from scheduling.recurrence.every import Every
 from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
 from scheduling.recurrence.parsing import depends_on_seed, parse_schedule
+from scheduling.recurrence.preview import PreviewedRun, preview
 from scheduling.recurrence.words import describe
 
 __all__ = [
@@ -25,8 +26,10 @@ __all__ = [
     "OnGap",
     "OnRepeat",
     "Once",
+    "PreviewedRun",
     "Recurrence",
     "depends_on_seed",
     "describe",
     "parse_schedule",
+    "preview",
 ]
