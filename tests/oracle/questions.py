@@ -56,4 +56,5 @@ def questions(name: str, change: datetime, *, seed: int, count: int) -> Iterator
         if "*" in (minute[0], hour[0]):
             yield Question(expression, name)  # follows real time, and has nothing to choose
         else:
-            yield Question(expression, name, *picker.choice(CHOICES))
+            # Half of them with the default, which is what nearly every job has.
+            yield Question(expression, name, *picker.choice([CHOICES[0]] * len(CHOICES) + CHOICES))

@@ -59,8 +59,9 @@ def test_runs_around_a_clock_change_are_those_of_a_daemon_that_wakes_every_minut
 
     for number, change in enumerate(found):
         window = Window.of(zone, change - MARGIN, change + MARGIN)
-        for question in questions(name, change, seed=number, count=15):
-            check(question, window, starts=3, seed=number)
+        by_default = [Question(expression, name) for expression in expressions_around(change, zone)]
+        for question in {*by_default, *questions(name, change, seed=number, count=len(by_default))}:
+            check(question, window, starts=6, seed=number)
 
 
 def test_every_expression_is_asked_with_every_choice_it_has() -> None:
