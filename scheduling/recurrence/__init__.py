@@ -6,10 +6,30 @@ any year without waiting for it.
 """
 
 from scheduling.recurrence.base import Recurrence
+from scheduling.recurrence.bounds import Bounded
+from scheduling.recurrence.clock_changes import OnGap, OnRepeat
 from scheduling.recurrence.cron import Cron
 from scheduling.recurrence.errors import InvalidSchedule
 from scheduling.recurrence.every import Every
+from scheduling.recurrence.jitter import Jittered
 from scheduling.recurrence.once import Once
-from scheduling.recurrence.parsing import parse_schedule
+from scheduling.recurrence.parsing import depends_on_seed, parse_schedule
+from scheduling.recurrence.preview import PreviewedRun, preview
+from scheduling.recurrence.words import describe
 
-__all__ = ["Cron", "Every", "InvalidSchedule", "Once", "Recurrence", "parse_schedule"]
+__all__ = [
+    "Bounded",
+    "Cron",
+    "Every",
+    "InvalidSchedule",
+    "Jittered",
+    "OnGap",
+    "OnRepeat",
+    "Once",
+    "PreviewedRun",
+    "Recurrence",
+    "depends_on_seed",
+    "describe",
+    "parse_schedule",
+    "preview",
+]

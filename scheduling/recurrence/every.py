@@ -43,5 +43,8 @@ class Every(Recurrence):
         step = timedelta(seconds=self.seconds)
         return self.anchor + ((start - self.anchor) // step + 1) * step
 
+    def bare(self) -> "Every":
+        return self
+
     def to_dict(self) -> dict[str, str | int]:
         return {"type": "interval", "seconds": self.seconds, "start_at": write_instant(self.anchor)}

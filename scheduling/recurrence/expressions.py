@@ -13,7 +13,7 @@ from functools import lru_cache
 from croniter import CroniterBadDateError, croniter
 
 from scheduling.recurrence.errors import InvalidSchedule, quoted
-from scheduling.recurrence.fields import DAY_OF_MONTH, DAY_OF_WEEK, HOUR, MINUTE, MONTH, Values
+from scheduling.recurrence.fields import FIELDS, Values
 
 LONGEST_EXPRESSION = 128  # characters; croniter's cost grows with every item of a list
 COMPILED = 4096  # expressions kept, a few kilobytes each: teams share far fewer
@@ -78,7 +78,7 @@ def tidy(expression: object) -> str:
 @lru_cache(maxsize=COMPILED)
 def compile_expression(expression: str) -> Expression:
     """Return the expression ready for use, or say which field is wrong and what it may hold."""
-    minute, hour, day, month, weekday = _read_fields(expression)
+    minute, hour, day, month, weekday = read_fields(expression)
     times = f"{minute.spelled()} {hour.spelled()}"
     if day.starts_with_star or weekday.starts_with_star:
         spellings = [f"{times} {day.spelled()} {month.spelled()} {weekday.spelled()}"]
@@ -99,7 +99,8 @@ def compile_expression(expression: str) -> Expression:
     )
 
 
-def _read_fields(expression: str) -> list[Values]:
+def read_fields(expression: str) -> list[Values]:
+    """Return what each of the five fields of a plain expression stands for."""
     texts = expression.split()
     if expression.startswith("@"):
         if expression.lower() not in NICKNAMES:
@@ -107,14 +108,13 @@ def _read_fields(expression: str) -> list[Values]:
                 "expression", f"{quoted(expression)} is not a nickname: allowed are {', '.join(NICKNAMES)}."
             )
         texts = NICKNAMES[expression.lower()].split()
-    fields = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)
-    if len(texts) != len(fields):
+    if len(texts) != len(FIELDS):
         raise InvalidSchedule(
             "expression",
             f"{quoted(expression)} has {len(texts)} field{'' if len(texts) == 1 else 's'}: write five, "
             "minute, hour, day of month, month and day of week, without seconds or years.",
         )
-    return [field.read(text) for field, text in zip(fields, texts, strict=True)]
+    return [field.read(text) for field, text in zip(FIELDS, texts, strict=True)]
 
 
 def _next_match(matcher: croniter, after: datetime) -> datetime | None:

@@ -64,7 +64,7 @@ class Field:
             if day is not None:
                 special.add(day)
             else:
-                numbers.update(self._range(item))
+                numbers.update(self.range_of(item))
         return self._values(numbers, special, starts_with_star=text.startswith("*"))
 
     def _values(self, numbers: set[int], special: set[str], *, starts_with_star: bool) -> Values:
@@ -73,15 +73,10 @@ class Field:
 
     def _special(self, item: str) -> str | None:
         """Return croniter's spelling of an item that is no number, or None."""
-        # `H` is known from Jenkins; it needs the job's identity, which is not ours to know yet.
-        if item[0] in "hH":
-            raise self._error(
-                f"{quoted(item)} in the {self.name} field, a value picked for each job, is not supported: "
-                f"pick one of {self.lowest}-{self.highest} yourself."
-            )
         return None
 
-    def _range(self, item: str) -> Iterator[int]:
+    def range_of(self, item: str) -> Iterator[int]:
+        """Return the numbers that one item of a list stands for."""
         parts = _ITEM.fullmatch(item)
         if parts is None or (parts["first"] == "*" and parts["last"]):
             raise self._not_allowed(item)
@@ -168,20 +163,22 @@ class DayOfWeek(Field):
         return _SUNDAY
 
 
-MINUTE = Field("minute", "0-59, lists, ranges and steps", 0, 59)
-HOUR = Field("hour", "0-23, lists, ranges and steps", 0, 23)
-DAY_OF_MONTH = DayOfMonth("day of month", "1-31, L (the last day), lists, ranges and steps", 1, 31)
+MINUTE = Field("minute", "0-59, H, lists, ranges and steps", 0, 59)
+HOUR = Field("hour", "0-23, H, lists, ranges and steps", 0, 23)
+DAY_OF_MONTH = DayOfMonth("day of month", "1-31, L (the last day), H, lists, ranges and steps", 1, 31)
 MONTH = Field(
     "month",
-    "1-12 or JAN-DEC, lists, ranges and steps",
+    "1-12 or JAN-DEC, H, lists, ranges and steps",
     1,
     12,
     {name: number for number, name in enumerate(_MONTHS, start=1)},
 )
 DAY_OF_WEEK = DayOfWeek(
     "day of week",
-    "0-7 or SUN-SAT (0 and 7 are Sunday), 5#2 (the second Friday), 5L (the last), lists, ranges and steps",
+    "0-7 or SUN-SAT (0 and 7 are Sunday), 5#2 (the second Friday), 5L (the last), H, lists, ranges and steps",
     0,
     6,
     {name: number for number, name in enumerate(_WEEKDAYS)},
 )
+
+FIELDS = (MINUTE, HOUR, DAY_OF_MONTH, MONTH, DAY_OF_WEEK)  # in the order they are written

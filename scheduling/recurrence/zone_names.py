@@ -16,6 +16,12 @@ NOT_ZONES = frozenset({"localtime", "posixrules", "Factory"})
 # Second copies of every zone; `right/` counts leap seconds, which Python's clock does not.
 COPIES = ("posix/", "right/")
 
+# Those that group places. What others group, such as Etc/GMT+5 (which is behind UTC) or US/Eastern, is
+# better quoted in full.
+REGIONS = frozenset(
+    ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
+)
+
 LONGEST_NAME = 64  # the longest real one has 32; a bound keeps the search for a similar name cheap
 
 
@@ -33,6 +39,14 @@ def zone_named(name: object) -> ZoneInfo:
 def zone_names() -> frozenset[str]:
     """Return every name that a schedule may use."""
     return frozenset(name for name in available_timezones() if name not in NOT_ZONES and not name.startswith(COPIES))
+
+
+def place_named(name: str) -> str:
+    """Return how people speak of the zone: "Jakarta time" for Asia/Jakarta, the name itself where it names no place."""
+    region, _, place = name.rpartition("/")
+    if region.partition("/")[0] not in REGIONS:
+        return name if name in ("UTC", "GMT") else f"{name} time"
+    return f"{place.replace('_', ' ')} time"
 
 
 def _remedy(name: str) -> str:

@@ -41,6 +41,13 @@ def first_instant_showing(wall: datetime, zone: ZoneInfo) -> datetime:
     return _change_between(earlier, instant, zone)
 
 
+def is_shown_twice(wall: datetime, zone: ZoneInfo) -> bool:
+    """Tell whether the clocks of `zone` are put back so that they show `wall` a second time."""
+    first, second = (wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+    # In a gap the two readings differ as well, but the other way round.
+    return first < second
+
+
 def first_change(after: datetime, until: datetime, zone: ZoneInfo) -> datetime | None:
     """Return the first instant later than `after`, and no later than `until`, with a new offset."""
     offset = offset_at(after, zone)

@@ -1,13 +1,12 @@
 """Cron compared with two independent readings of it.
 
-The oracle below shares nothing with the code under test: it walks real time minute by minute, looks
-at the clock on the wall, and does what Debian cron's daemon would do at that minute. cronsim is the
-second opinion, for zones whose clocks change by a whole hour.
+The oracle shares nothing with the code under test: it walks real time minute by minute, looks at the
+clock on the wall, and does what Debian cron's daemon would do at that minute. cronsim is the second
+opinion, for zones whose clocks change by a whole hour. This is a slice of what `python -m tests.oracle`
+goes through.
 """
 
 import calendar
-import random
-from bisect import bisect_right
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -17,144 +16,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduling.recurrence import Cron
+from tests.oracle.changes import changes
+from tests.oracle.comparing import mismatches
+from tests.oracle.daemon import Window
+from tests.oracle.fields import Matcher
+from tests.oracle.questions import CHOICES, Question, expressions_around, questions
 
-MINUTE = timedelta(minutes=1)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 MARGIN = timedelta(hours=5)  # around a change; no clock has been put back further than three hours since 2000
 
 
-class Oracle:
-    """A cron daemon that wakes every minute of real time."""
-
-    def __init__(self, expression: str) -> None:
-        self.texts = expression.split()
-        minute, hour, self.day, month, self.weekday = self.texts
-        self.minutes = self.numbers(minute, 0, 59)
-        self.hours = self.numbers(hour, 0, 23)
-        self.months = self.numbers(month, 1, 12)
-        self.follows_real_time = minute[0] == "*" or hour[0] == "*"
-
-    @staticmethod
-    def numbers(text: str, low: int, high: int) -> set[int]:
-        found: set[int] = set()
-        for item in text.split(","):
-            values, _, step = item.partition("/")
-            first, dash, last = values.partition("-")
-            if values == "*":
-                first, last = str(low), str(high)
-            elif not dash:
-                last = str(high) if step else first
-            found |= set(range(int(first), int(last) + 1, int(step or 1)))
-        return found
-
-    def matches_date(self, day: date) -> bool:
-        if day.month not in self.months:
-            return False
-        by_day = any(self.is_day(item, day) for item in self.day.split(","))
-        by_weekday = any(self.is_weekday(item, day) for item in self.weekday.split(","))
-        if self.day[0] == "*" or self.weekday[0] == "*":
-            return by_day and by_weekday
-        return by_day or by_weekday
-
-    def is_day(self, item: str, day: date) -> bool:
-        if item == "L":
-            return (day + DAY).day == 1
-        return day.day in self.numbers(item, 1, 31)
-
-    def is_weekday(self, item: str, day: date) -> bool:
-        weekday = day.isoweekday()  # 7 is Sunday
-        if "#" in item:
-            wanted, nth = item.split("#")
-            return int(wanted) % 7 == weekday % 7 and (day.day - 1) // 7 + 1 == int(nth)
-        if item.endswith("L"):
-            return int(item[:-1]) % 7 == weekday % 7 and (day + 7 * DAY).month != day.month
-        numbers = self.numbers(item, 0, 6)
-        return weekday in numbers or weekday % 7 in numbers
-
-    def matches(self, wall: datetime) -> bool:
-        return wall.minute in self.minutes and wall.hour in self.hours and self.matches_date(wall.date())
-
-    def runs(self, zone: ZoneInfo, start: datetime, end: datetime) -> list[datetime]:
-        """Return the runs in (start, end]. Clocks must not have been put back just before `start`."""
-        runs = []
-        reached = start.astimezone(zone).replace(tzinfo=None)  # the latest time a clock has shown so far
-        now = start
-        while now < end:
-            now += MINUTE
-            wall = now.astimezone(zone).replace(tzinfo=None)
-            if self.follows_real_time:
-                if self.matches(wall):
-                    runs.append(now)
-                continue
-            due = False
-            while reached < wall:  # usually one minute, in a gap all that were skipped
-                reached += MINUTE
-                due = due or self.matches(reached)
-            if due:
-                runs.append(now)
-        return runs
-
-
-def changes(zone: ZoneInfo, start: datetime, end: datetime) -> list[datetime]:
-    """Return every change of offset, found by looking at each day and then at each minute."""
-    found = []
-    day = start
-    while day < end:
-        if (day + DAY).astimezone(zone).utcoffset() != day.astimezone(zone).utcoffset():
-            minute = day
-            while minute.astimezone(zone).utcoffset() == day.astimezone(zone).utcoffset():
-                minute += MINUTE
-            found.append(minute)
-        day += DAY
-    return found
-
-
-def check(expression: str, name: str, start: datetime, end: datetime, *, starts: int, seed: int) -> None:
-    """Compare every run in the window, and what is found from `starts` odd moments within it."""
-    zone = ZoneInfo(name)
-    cron = Cron(expression, name)
-    expected = Oracle(expression).runs(zone, start, end)
-
-    found = []
-    run = cron.next_after(start)
-    while run is not None and run <= end:
-        found.append(run)
-        run = cron.next_after(run)
-    assert found == expected, (expression, name, start)
-
-    picker = random.Random(seed)
-    for _ in range(starts):
-        instant = start + picker.random() * (end - start)
-        place = bisect_right(expected, instant)
-        answer = cron.next_after(instant)
-        if place < len(expected):
-            assert answer == expected[place], (expression, name, instant)
-        else:
-            assert answer is None or answer > end, (expression, name, instant)
-
-
-def expressions_around(change: datetime, zone: ZoneInfo) -> list[str]:
-    """Return expressions that have something to lose at this change."""
-    before = (change - MINUTE).astimezone(zone).replace(tzinfo=None)
-    after = change.astimezone(zone).replace(tzinfo=None)
-    middle = before + (after - before) / 2  # skipped, or shown twice
-    return [
-        "*/20 * * * *",
-        "17 * * * *",
-        "*/7 0-4,22,23 * * *",
-        "5 */2 * * *",
-        "0-59/15 0-23 * * *",
-        "0 0 * * *",
-        f"{after.minute} {after.hour} * * *",
-        f"{before.minute} {before.hour} * * *",
-        f"{middle.minute} {middle.hour} * * *",
-        f"*/10 {middle.hour} * * *",
-        f"1,31,59 {before.hour},{middle.hour},{after.hour} {before.day} * *",
-        f"0,30 0-23 {after.day} * 1#1",
-        f"15 {middle.hour} {middle.day} {middle.month} *",
-        f"*/15 * {middle.day} {middle.month} *",
-    ]
+def check(question: Question, window: Window, *, starts: int, seed: int) -> None:
+    _, wrong = mismatches(question, window, starts=starts, seed=seed)
+    assert not wrong
 
 
 ZONES = {
@@ -182,9 +57,20 @@ def test_runs_around_a_clock_change_are_those_of_a_daemon_that_wakes_every_minut
     found = changes(zone, datetime(first, 1, 1, tzinfo=UTC), datetime(last + 1, 1, 1, tzinfo=UTC))
     assert found
 
-    for change in found:
-        for number, expression in enumerate(expressions_around(change, zone)):
-            check(expression, name, change - MARGIN, change + MARGIN, starts=6, seed=number)
+    for number, change in enumerate(found):
+        window = Window.of(zone, change - MARGIN, change + MARGIN)
+        by_default = [Question(expression, name) for expression in expressions_around(change, zone)]
+        for question in {*by_default, *questions(name, change, seed=number, count=len(by_default))}:
+            check(question, window, starts=6, seed=number)
+
+
+def test_every_expression_is_asked_with_every_choice_it_has() -> None:
+    change = datetime(2027, 3, 28, 1, tzinfo=UTC)
+    asked = {question for seed in range(300) for question in questions("Europe/Paris", change, seed=seed, count=3)}
+
+    for expression in expressions_around(change, ZoneInfo("Europe/Paris")):
+        choices = {(question.on_gap, question.on_repeat) for question in asked if question.expression == expression}
+        assert len(choices) == (1 if "*" in (expression[0], expression.split()[1][0]) else len(CHOICES))
 
 
 NUMBERED_DAYS = ["5#2", "1#1,3#3", "0#5", "7#1", "5L", "0L,3#1", "1,5#2"]
@@ -196,7 +82,7 @@ WEEKDAYS = ["*", "*/2", "1-5", "0", "7", "5-7", "6,0", "*/7", "2,*", *NUMBERED_D
 @pytest.mark.parametrize("day", DAYS)
 def test_days_match_as_in_vixie_cron(day: str, weekday: str) -> None:
     expression = f"30 12 {day} 2,3,6,12 {weekday}"
-    oracle = Oracle(expression)
+    oracle = Matcher(expression)
     cron = Cron(expression, "UTC")
     dates = [date(2027, 1, 1) + n * DAY for n in range(2 * 366)]
     expected = [datetime(d.year, d.month, d.day, 12, 30, tzinfo=UTC) for d in dates if oracle.matches_date(d)]
@@ -238,16 +124,12 @@ instants = st.datetimes(
 def test_any_expression_runs_as_in_a_daemon_that_wakes_every_minute(
     expression: str, name: str, start: datetime
 ) -> None:
+    zone = ZoneInfo(name)
     start = start.replace(second=0, microsecond=0)
-
-    check(expression, name, *unchanged_before(start, ZoneInfo(name)), starts=3, seed=1)
-
-
-def unchanged_before(start: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return a window of two hours from `start`, moved away from a change that the oracle did not see."""
     while (start - MARGIN).astimezone(zone).utcoffset() != start.astimezone(zone).utcoffset():
-        start -= MARGIN
-    return start, start + 2 * HOUR
+        start -= MARGIN  # away from a change that the daemon did not see
+
+    check(Question(expression, name), Window.of(zone, start, start + 2 * HOUR), starts=3, seed=1)
 
 
 @settings(max_examples=150, deadline=None, database=None)
@@ -312,6 +194,6 @@ def test_the_oracle_knows_the_calendar() -> None:
         days = [date(2028, month, n) for n in range(1, calendar.monthrange(2028, month)[1] + 1)]
         fridays = [day for day in days if day.weekday() == calendar.FRIDAY]
 
-        assert [day for day in days if Oracle("0 0 L * *").matches_date(day)] == days[-1:]
-        assert [day for day in days if Oracle("0 0 * * 5#2").matches_date(day)] == [fridays[1]]
-        assert [day for day in days if Oracle("0 0 * * 5L").matches_date(day)] == [fridays[-1]]
+        assert [day for day in days if Matcher("0 0 L * *").matches_date(day)] == days[-1:]
+        assert [day for day in days if Matcher("0 0 * * 5#2").matches_date(day)] == [fridays[1]]
+        assert [day for day in days if Matcher("0 0 * * 5L").matches_date(day)] == [fridays[-1]]

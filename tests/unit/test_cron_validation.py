@@ -7,11 +7,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduling.recurrence import Cron, Every, InvalidSchedule, Once, Recurrence, parse_schedule
+from scheduling.recurrence import Cron, Every, InvalidSchedule, Once, OnGap, OnRepeat, Recurrence, parse_schedule
+from scheduling.recurrence.fields import FIELDS as FIELDS_OF_CRON
 from scheduling.recurrence.fields import MINUTE
 
 NOW = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 YEAR = 31_536_000
+FIELDS = (
+    "run_at",
+    "seconds",
+    "expression",
+    "timezone",
+    "start_at",
+    "end_at",
+    "max_runs",
+    "jitter",
+    "on_gap",
+    "on_repeat",
+)
 
 
 def refusal(data: object) -> InvalidSchedule:
@@ -93,11 +106,11 @@ def test_a_stored_schedule_is_read_back_however_far_its_next_run_is() -> None:
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("0 25 * * *", "'25' is not an hour: allowed are 0-23, lists, ranges and steps."),
-        ("60 * * * *", "'60' is not a minute: allowed are 0-59, lists, ranges and steps."),
-        ("0 0 32 * *", "'32' is not a day of month: allowed are 1-31, L (the last day), lists, "),
+        ("0 25 * * *", "'25' is not an hour: allowed are 0-23, H, lists, ranges and steps."),
+        ("60 * * * *", "'60' is not a minute: allowed are 0-59, H, lists, ranges and steps."),
+        ("0 0 32 * *", "'32' is not a day of month: allowed are 1-31, L (the last day), H, lists, "),
         ("0 0 0 * *", "'0' is not a day of month: "),
-        ("0 0 * 13 *", "'13' is not a month: allowed are 1-12 or JAN-DEC, lists, ranges and steps."),
+        ("0 0 * 13 *", "'13' is not a month: allowed are 1-12 or JAN-DEC, H, lists, ranges and steps."),
         ("0 0 * 0 *", "'0' is not a month: "),
         ("0 0 * Foo *", "'Foo' is not a month: "),
         ("0 0 * mon *", "'mon' is not a month: "),
@@ -135,10 +148,36 @@ def test_a_stored_schedule_is_read_back_however_far_its_next_run_is() -> None:
         ("1_0 * * * *", "'1_0' is not a minute: "),
         ("+5 * * * *", "'+5' is not a minute: "),
         (
-            "H * * * *",
-            "'H' in the minute field, a value picked for each job, is not supported: pick one of 0-59",
+            "Hx * * * *",
+            "'Hx' in the minute field is no way to have a value picked: allowed are H, H/2, H(0-59) and H(0-59)/2, "
+            "with values of 0-59.",
         ),
-        ("0 h(0-5)/2 * * *", "'h(0-5)/2' in the hour field, "),
+        ("0 HH * * *", "'HH' in the hour field is no way to have a value picked: "),
+        ("H( * * * *", "'H(' in the minute field is no way"),
+        ("H() * * * *", "'H()' in the minute field is no way"),
+        ("H(5) * * * *", "'H(5)' in the minute field is no way"),
+        ("H5 * * * *", "'H5' in the minute field is no way"),
+        ("H-5 * * * *", "'H-5' in the minute field is no way"),
+        ("H/ * * * *", "'H/' in the minute field is no way"),
+        ("H(0-5)/x * * * *", "'H(0-5)/x' in the minute field is no way"),
+        ("H/L * * * *", "'H/L' in the minute field is no way"),
+        ("0-H * * * *", "'0-H' is not a minute: "),
+        ("H(0-60) * * * *", "'60' is not a minute: allowed are 0-59, H, "),
+        ("H(30-10) * * * *", "'30-10' in the minute field runs backwards: "),
+        ("H/61 * * * *", "'H/61' in the minute field has a step of 61: allowed are steps of 1-60."),
+        ("H/0 * * * *", "'H/0' in the minute field has a step of 0: "),
+        ("H(0-9)/11 * * * *", "'H(0-9)/11' in the minute field has a step of 11: allowed are steps of 1-10."),
+        (f"H/{'9' * 90} * * * *", "has a step of a number that large: "),
+        (
+            "0 0 H(1-31) * *",
+            "'H(1-31)' in the day of month field is no way to have a value picked: allowed are H, H/2, H(1-28) and "
+            "H(1-28)/2, with values of 1-28, the days that every month has.",
+        ),
+        ("0 0 H/29 * *", "'H/29' in the day of month field has a step of 29: allowed are steps of 1-28."),
+        ("0 0 * * H#2", "'H#2' in the day of week field is no way"),
+        ("0 0 * * HL", "'HL' in the day of week field is no way"),
+        ("0 0 * * H(mon-wen)", "'mon-wen' is not a day of week: "),
+        ("0 0 31 H(4-4) *", "'0 0 31 H(4-4) *' has no run in the next five years"),
         ("*/0 * * * *", "'*/0' in the minute field has a step of 0: allowed are steps of 1-60."),
         ("0 1-5/0 * * *", "'1-5/0' in the hour field has a step of 0: "),
         ("*/90 * * * *", "'*/90' in the minute field has a step of 90: "),
@@ -160,7 +199,7 @@ def test_a_stored_schedule_is_read_back_however_far_its_next_run_is() -> None:
         ("   ", "has 0 fields"),
         ("*", "'*' has 1 field: "),
         ("* * * *", "has 4 fields"),
-        ("0 * * * * *", "has 6 fields"),
+        ("0 * * * * *", "has 6 fields: write five, minute, hour, day of month, month and day of week, without seconds"),
         ("0 0 * * * 0 2030", "has 7 fields"),
         (
             "@reboot",
@@ -196,6 +235,31 @@ def test_a_list_has_at_most_sixty_items() -> None:
     assert MINUTE.read(",".join("1" * 60)).numbers == {1}
     with pytest.raises(InvalidSchedule, match="The minute field has 61 items: allowed are 60"):
         MINUTE.read(",".join("1" * 61))
+
+
+def test_an_expression_has_at_most_128_characters() -> None:
+    sixty_items = ",".join(str(number % 10) for number in range(60))
+
+    assert parse_schedule({"type": "cron", "expression": f"{sixty_items} * * * *".ljust(128)}, now=NOW)
+    error = refusal({"type": "cron", "expression": f"{sixty_items} * * * *".ljust(129)})
+    assert str(error).startswith("The expression has 129 characters: allowed are 128.")
+
+
+field_like = st.text(alphabet="0123456789*/,-#()LlHhRWw?monfrijaec", min_size=1, max_size=12)
+
+
+@settings(max_examples=400, deadline=None, database=None)
+@given(st.integers(0, 4), field_like)
+def test_the_refusal_of_a_field_names_it_and_says_what_to_do(place: int, text: str) -> None:
+    texts = ["0", "0", "*", "*", "*"]
+    texts[place] = text
+    try:
+        Cron(" ".join(texts))
+    except InvalidSchedule as error:
+        assert error.field == "expression"
+        assert FIELDS_OF_CRON[place].name in str(error)
+        assert "allowed are" in str(error) or "remove the extra comma" in str(error) or "runs backwards" in str(error)
+        assert str(error).endswith(".")
 
 
 @pytest.mark.parametrize(
@@ -251,6 +315,8 @@ NOT_TEXTS: list[object] = [
         ("timezone", {"type": "cron", "expression": "@daily"}),
         ("run_at", {"type": "once"}),
         ("start_at", {"type": "interval", "seconds": 60}),
+        ("on_gap", {"type": "cron", "expression": "@daily"}),
+        ("on_repeat", {"type": "cron", "expression": "@daily"}),
     ],
 )
 def test_a_value_that_should_be_a_text_is_refused(field: str, data: dict[str, object], value: object) -> None:
@@ -328,7 +394,8 @@ def test_an_unknown_key_is_refused_by_name_with_the_allowed_ones(key: object) ->
     error = refusal({"type": "cron", "expression": "@daily", key: 1})
 
     assert error.field == "schedule"
-    assert "allowed are type, expression, timezone." in str(error)
+    allowed = "type, expression, timezone, start_at, end_at, max_runs, jitter, on_gap, on_repeat"
+    assert f"allowed are {allowed}." in str(error)
     if key == "tz":
         assert "'tz' is not part of a schedule of type 'cron'" in str(error)
 
@@ -348,6 +415,11 @@ schedules = st.fixed_dictionaries(
         "start_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
         "expression": json_values | cron_like | st.lists(cron_like, min_size=5, max_size=5).map(" ".join),
         "timezone": json_values | st.timezone_keys(allow_prefix=True),
+        "end_at": json_values | st.datetimes(timezones=st.timezones()).map(datetime.isoformat),
+        "max_runs": json_values | st.integers(-5, 5),
+        "jitter": json_values | st.integers(-5, 90_000),
+        "on_gap": json_values | st.sampled_from(OnGap),
+        "on_repeat": json_values | st.sampled_from(OnRepeat),
     },
 )
 
@@ -358,7 +430,7 @@ def test_whatever_is_sent_is_either_a_schedule_that_can_be_stored_or_refused(dat
     try:
         recurrence = parse_schedule(data, now=NOW)
     except InvalidSchedule as error:
-        assert error.field in {"schedule", "type", "run_at", "seconds", "start_at", "expression", "timezone"}
+        assert error.field in {"schedule", "type", *FIELDS}
         assert str(error).isascii()
         assert str(error).isprintable()
         assert len(str(error)) < 300
