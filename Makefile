@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: run test test-embedded chaos lint format lock clean
+.PHONY: run test test-embedded chaos oracle lint format lock clean
 
 run: .venv/runs
 	@$(MANAGE) migrate --verbosity 0
@@ -21,6 +21,10 @@ SECONDS ?= 60
 SEED ?= 1
 chaos: .venv/tests
 	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED) --mode both
+
+oracle: .venv/tests
+	@$(BIN)/python -m tests.oracle
+	@$(BIN)/python -m tests.golden check
 
 lint: .venv/tests
 	$(BIN)/ruff check .

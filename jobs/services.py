@@ -5,10 +5,10 @@ Each act is one transaction with its audit event; the due index hears of it once
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -17,10 +17,11 @@ from accounts.models import Tenant, User
 from execution.registry import registry
 from jobs import audit, ledger
 from jobs.clock import database_now
+from jobs.ids import new_job_id
 from jobs.models import Execution, Job
 from jobs.states import FINAL, Cause, IllegalMove, JobStatus, Priority
 from scheduling.index import announce
-from scheduling.recurrence import parse_schedule
+from scheduling.upcoming import NEVER, first_run, next_run, read_new
 
 IMMEDIATELY = {"type": "now"}
 MOST_RETRIES = 100  # doubling their delay each time, a hundred never end
@@ -51,8 +52,11 @@ def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
     """
     now = database_now()
     registry.get(wanted.task).read(wanted.payload)
-    recurrence = parse_schedule(IMMEDIATELY if wanted.schedule is None else wanted.schedule, now=now)
+    pk = new_job_id()
+    recurrence = read_new(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk, now=now)
+    first = first_run(recurrence, job=pk, now=now)
     job = Job(
+        id=pk,
         tenant=tenant,
         owner=actor,
         name=wanted.name,
@@ -65,7 +69,8 @@ def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
         retry_delay_cap=wanted.retry_delay_cap,
         time_limit=wanted.time_limit,
         lease=wanted.lease,
-        next_run_at=recurrence.first_run(now),
+        next_run_at=first.start_at,
+        due_for=first.due_for,
     )
     with transaction.atomic():
         job.save(force_insert=True)
@@ -85,9 +90,10 @@ def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
             job.executions.all().keep_payload(job.payload)
         next_run_at = job.next_run_at
         if "schedule" in changes:
-            recurrence = parse_schedule(changes["schedule"], now=now)
-            changes = changes | {"schedule": recurrence.to_dict()}
-            next_run_at = None if job.status == JobStatus.PAUSED else recurrence.first_run(now)
+            recurrence = read_new(changes["schedule"], job=job.id, now=now)
+            first = NEVER if job.status == JobStatus.PAUSED else first_run(recurrence, job=job.id, now=now)
+            changes = changes | {"schedule": recurrence.to_dict(), "due_for": first.due_for, "runs": 0}
+            next_run_at = first.start_at
         job.edit(next_run_at, **changes)
     return job
 
@@ -112,7 +118,7 @@ def resume_job(job: Job, *, actor: User | None) -> Job:
     with _act("resume", job, actor) as job:
         if job.status != JobStatus.PAUSED:
             raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
-        job.resume(upcoming(job, database_now()))
+        job.resume(*next_run(json.dumps(job.schedule), database_now(), job=job.id, runs=job.runs))
     return job
 
 
@@ -147,11 +153,6 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
         # Overdue from the start: the recoverer is what sends it.
         ledger.record([new], [], now=now, wake_at=now)
     return Execution.objects.select_related("job").get(pk=new.id)
-
-
-def upcoming(job: Job, now: datetime) -> datetime | None:
-    """The first due time of the job's schedule after `now`."""
-    return parse_schedule(job.schedule, now=now, allow_past=True).next_after(now)
 
 
 @contextmanager

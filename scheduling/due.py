@@ -6,18 +6,16 @@ together or not at all.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
 from uuid import UUID
 
 import structlog
 from django.db import transaction
 
 from jobs import ledger
-from scheduling.recurrence import parse_schedule
+from scheduling.upcoming import next_run
 
 logger = structlog.get_logger(__name__)
 
@@ -42,31 +40,27 @@ def record_due(
     next_runs: list[ledger.NextRun] = []
     next_due: dict[UUID, datetime | None] = dict.fromkeys(leased)
     with transaction.atomic():
-        for pk, tenant, task, priority, schedule, due_at in ledger.lock_due(leased):
-            if due_at is None or due_at > now:
-                next_due[pk] = due_at
+        for job in ledger.lock_due(leased):
+            if job.start_at is None or job.start_at > now:
+                next_due[job.id] = job.start_at
                 continue
+            due_at = job.due_for or job.start_at
+            # After a long absence the missed due times in between become one run: this one.
+            after = due_at if now - job.start_at <= misfire_grace else now
             try:
-                following = next_run(schedule, due_at, now=now, misfire_grace=misfire_grace)
+                following = next_run(job.schedule, after, job=job.id, runs=job.runs + 1)
             except Exception as error:
                 # Whatever is wrong with one job, the others are due. This one is left as it is, to come
                 # back with its lease: better noisy than forgotten.
-                logger.error("job.schedule_unreadable", job=str(pk), error=str(error), remedy="edit the job's schedule")
-                del next_due[pk]
+                logger.error(
+                    "job.schedule_unreadable", job=str(job.id), error=str(error), remedy="edit the job's schedule"
+                )
+                del next_due[job.id]
                 continue
-            executions.append(ledger.NewExecution(pk, tenant, task, priority, due_at))
-            next_runs.append(ledger.NextRun(pk, following))
-            next_due[pk] = following
+            executions.append(
+                ledger.NewExecution(job.id, job.tenant_id, job.task, job.priority, due_at, not_before=job.start_at)
+            )
+            next_runs.append(ledger.NextRun(job.id, *following))
+            next_due[job.id] = following.start_at
         new = ledger.record(executions, next_runs, now=now, wake_at=now + publish_patience)
     return Recorded(new, next_due)
-
-
-def next_run(schedule: str, due_at: datetime, *, now: datetime, misfire_grace: timedelta) -> datetime | None:
-    """The due time after `due_at`. After a long absence the missed ones in between become one run: this one."""
-    base = due_at if now - due_at <= misfire_grace else now
-    return _next_after(schedule, base)
-
-
-@lru_cache(maxsize=10_000)  # thousands of jobs share `0 * * * *` and its due time, and croniter takes 200 µs
-def _next_after(schedule: str, base: datetime) -> datetime | None:
-    return parse_schedule(json.loads(schedule), now=base, allow_past=True).next_after(base)

@@ -26,6 +26,7 @@ class NewExecution:
     due_at: datetime
     cause: Cause = Cause.SCHEDULE
     attempt: int = 0
+    not_before: datetime | None = None  # when it may start, where that is not its due time
     id: UUID = field(init=False)
 
     def __post_init__(self) -> None:
@@ -40,29 +41,32 @@ class DueJob(NamedTuple):
     task: str
     priority: int
     schedule: str  # JSON
-    due_at: datetime | None
+    start_at: datetime | None
+    due_for: datetime | None  # the due time, where the start is later
+    runs: int  # that its schedule has made so far
 
 
 class NextRun(NamedTuple):
-    """When a job is due again; never, when `at` is None."""
+    """When a job starts again; never, when `at` is None."""
 
     job_id: UUID
     at: datetime | None
+    due_for: datetime | None = None  # the due time, where the start is later
 
 
 def lock_due(ids: Collection[UUID]) -> list[DueJob]:
     """Lock these jobs, in one order so that two pollers cannot wait for each other; return what stands there now."""
     rows = run(
         f"""
-        SELECT id, tenant_id, task, priority, schedule, next_run_at FROM jobs_job
+        SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs FROM jobs_job
         WHERE id IN (SELECT this FROM r) ORDER BY id {locking("jobs_job")}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
     )
     return [
-        DueJob(as_uuid(job), as_uuid(tenant), task, priority, schedule, as_instant(due_at))
-        for job, tenant, task, priority, schedule, due_at in rows
+        DueJob(as_uuid(job), as_uuid(tenant), task, priority, schedule, as_instant(start), as_instant(due_for), runs)
+        for job, tenant, task, priority, schedule, start, due_for, runs in rows
     ]
 
 
@@ -76,11 +80,11 @@ def record(
     """
     run(
         """
-        UPDATE jobs_job SET next_run_at = r.next, leased_until = NULL,
+        UPDATE jobs_job SET next_run_at = r.next, due_for = r.nominal, runs = runs + 1, leased_until = NULL,
             status = CASE WHEN r.next IS NULL THEN %(finished)s ELSE status END
         FROM r WHERE id = r.this
         """,
-        {"this": "uuid", "next": "timestamptz"},
+        {"this": "uuid", "next": "timestamptz", "nominal": "timestamptz"},
         next_runs,
         finished=JobStatus.FINISHED.value,
     )
@@ -89,7 +93,7 @@ def record(
         INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven,
             due_at, not_before, wake_at, recorded_at, worker, error, reason)
         SELECT r.this, r.of_job, r.of_tenant, r.of_task, r.urgency, r.why, %(status)s, 0, 0,
-            r.due, r.due, %(wake_at)s, %(now)s, '', '', ''
+            r.due, r.start, %(wake_at)s, %(now)s, '', '', ''
         FROM r WHERE true
         ON CONFLICT (id) DO NOTHING RETURNING id
         """,
@@ -101,8 +105,12 @@ def record(
             "urgency": "smallint",
             "why": "text",
             "due": "timestamptz",
+            "start": "timestamptz",
         },
-        [(e.id, e.job_id, e.tenant_id, e.task, e.priority, e.cause.value, e.due_at) for e in executions],
+        [
+            (e.id, e.job_id, e.tenant_id, e.task, e.priority, e.cause.value, e.due_at, e.not_before or e.due_at)
+            for e in executions
+        ],
         status=Status.SCHEDULED.value,
         wake_at=wake_at,
         now=now,

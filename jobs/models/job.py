@@ -58,6 +58,8 @@ class Job(models.Model):
 
     status = models.CharField(max_length=10, choices=choices(JobStatus), default=JobStatus.ACTIVE)
     next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
+    due_for = models.DateTimeField(null=True, editable=False)  # that run's due time, where it starts later than that
+    runs = models.PositiveIntegerField(default=0, editable=False)  # made by the present schedule
     leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -86,9 +88,10 @@ class Job(models.Model):
         """Make no more executions until resumed."""
         self._move(JobStatus.PAUSED, next_run_at=None)
 
-    def resume(self, next_run_at: datetime | None) -> None:
+    def resume(self, next_run_at: datetime | None, due_for: datetime | None = None) -> None:
         """Go on from `next_run_at`; without one there is nothing left to do."""
-        self._move(JobStatus.ACTIVE if next_run_at else JobStatus.FINISHED, next_run_at=next_run_at)
+        status = JobStatus.ACTIVE if next_run_at else JobStatus.FINISHED
+        self._move(status, next_run_at=next_run_at, due_for=due_for)
 
     def cancel(self) -> None:
         """Never make an execution again."""

@@ -1,0 +1,70 @@
+"""When a job runs next: the due time that its schedule names, and the moment it may start.
+
+The two differ where a schedule has jitter. A run is known by its due time; the index and the poller go by the start.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from scheduling.recurrence import Recurrence, depends_on_seed, parse_schedule
+
+KEPT = 10_000  # answers: thousands of jobs share `0 * * * *` and its due time, and croniter takes 200 µs for one
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+OF_EACH_JOB = ("jitter", "max_runs")  # parts of a schedule whose effect depends on the job
+
+
+class Upcoming(NamedTuple):
+    """A job's next run; all None when it has had its last."""
+
+    start_at: datetime | None = None
+    due_for: datetime | None = None  # the due time, where the start is later
+
+
+NEVER = Upcoming()
+
+
+def read_new(schedule: Any, *, job: UUID, now: datetime) -> Recurrence:
+    """The schedule that somebody asks for, or InvalidSchedule."""
+    return parse_schedule(schedule, now=now, seed=str(job))
+
+
+def first_run(recurrence: Recurrence, *, job: UUID, now: datetime) -> Upcoming:
+    """The run that a job starts with when its schedule is accepted at `now`."""
+    return _placed(recurrence, recurrence.first_run(now), job)
+
+
+def next_run(schedule: str, after: datetime, *, job: UUID, runs: int) -> Upcoming:
+    """The run after the due time `after`, of a job that has had so many. `schedule` is JSON, as stored."""
+    if not _differs_by_job(schedule):
+        return Upcoming(_next_after(schedule, after))
+    recurrence = _parsed(schedule, job)
+    return _placed(recurrence, recurrence.next_due(after, runs_so_far=runs), job)
+
+
+def _placed(recurrence: Recurrence, due: datetime | None, job: UUID) -> Upcoming:
+    if due is None:
+        return NEVER
+    start = recurrence.not_before(due, key=str(job))
+    return Upcoming(start, due if start != due else None)
+
+
+@lru_cache(KEPT)
+def _differs_by_job(schedule: str) -> bool:
+    stored = json.loads(schedule)
+    return depends_on_seed(stored) or any(part in stored for part in OF_EACH_JOB)
+
+
+@lru_cache(KEPT)
+def _next_after(schedule: str, base: datetime) -> datetime | None:
+    return parse_schedule(json.loads(schedule), now=base, allow_past=True).next_after(base)
+
+
+@lru_cache(KEPT)
+def _parsed(schedule: str, job: UUID) -> Recurrence:
+    # What is stored has its anchor written down, so the instant it is read at makes no difference.
+    return parse_schedule(json.loads(schedule), now=LONG_AGO, allow_past=True, seed=str(job))
