@@ -7,43 +7,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
 from jobs.states import Priority
-
-SCHEDULE_SCHEMA = {
-    "oneOf": [
-        {
-            "type": "object",
-            "title": title,
-            "properties": {"type": {"type": "string", "enum": [kind]}, **properties},
-            "required": ["type", *required],
-            "additionalProperties": False,
-        }
-        for title, kind, properties, required in (
-            ("Now", "now", {}, []),
-            ("Once", "once", {"run_at": {"type": "string", "format": "date-time"}}, ["run_at"]),
-            (
-                "Interval",
-                "interval",
-                {
-                    "seconds": {"type": "integer", "minimum": 1, "maximum": 31_536_000},
-                    "start_at": {"type": "string", "format": "date-time"},
-                },
-                ["seconds"],
-            ),
-            (
-                "Cron",
-                "cron",
-                {
-                    "expression": {"type": "string", "example": "30 10 * * 5"},
-                    "timezone": {"type": "string", "default": "UTC", "example": "Asia/Jakarta"},
-                },
-                ["expression"],
-            ),
-        )
-    ]
-}
 
 
 @extend_schema_field(SCHEDULE_SCHEMA)
