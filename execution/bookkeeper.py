@@ -26,6 +26,7 @@ from jobs.states import Status
 logger = structlog.get_logger(__name__)
 
 LARGEST_GROUP = 500
+LONGEST_DELAY = 0.03  # seconds
 TRY_AGAIN = 0.5  # seconds, while the database is away
 FOLLOWED_UP = (Status.RETRYING, Status.SCHEDULED, Status.FAILED)
 
@@ -45,6 +46,7 @@ class Bookkeeper:
         self.clock = clock
         self.delay = delay.total_seconds()
         self.on_settled = on_settled
+        self._took = 0.0  # seconds that the last group took: while writing is slow, larger groups are worth waiting for
         self._noted: SimpleQueue[Sequence[Finished] | None] = SimpleQueue()
         self._written: SimpleQueue[Written | None] = SimpleQueue()
         self._threads = [
@@ -79,7 +81,7 @@ class Bookkeeper:
         """Wait for an outcome, then for those right behind it. False at the end of all."""
         group: list[Finished] = []
         item = self._noted.get()
-        deadline = time.monotonic() + self.delay
+        deadline = time.monotonic() + min(LONGEST_DELAY, max(self.delay, self._took))
         while item is not None:
             group += item
             left = deadline - time.monotonic()
@@ -92,7 +94,9 @@ class Bookkeeper:
         return group, False
 
     def _settle(self, group: list[Finished]) -> None:
+        begun = time.monotonic()
         written = list(zip(group, self._write(group), strict=True))
+        self._took = time.monotonic() - begun
         self.outbox.pace.note((claim.task, outcome.took) for claim, outcome in group if outcome.took is not None)
         self.outbox.pace.exchange()
         for (claim, outcome), status in written:

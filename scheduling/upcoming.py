@@ -33,6 +33,11 @@ def read_new(schedule: Any, *, job: UUID, now: datetime) -> Recurrence:
     return parse_schedule(schedule, now=now, seed=str(job))
 
 
+def read_unsaved(schedule: Any, *, now: datetime) -> Recurrence:
+    """The schedule that somebody thinks about, or InvalidSchedule. An `H` is picked as for no job in particular."""
+    return parse_schedule(schedule, now=now)
+
+
 def first_run(recurrence: Recurrence, *, job: UUID, now: datetime) -> Upcoming:
     """The run that a job starts with when its schedule is accepted at `now`."""
     return _placed(recurrence, recurrence.first_run(now), job)
@@ -42,7 +47,7 @@ def next_run(schedule: str, after: datetime, *, job: UUID, runs: int) -> Upcomin
     """The run after the due time `after`, of a job that has had so many. `schedule` is JSON, as stored."""
     if not _differs_by_job(schedule):
         return Upcoming(_next_after(schedule, after))
-    recurrence = _parsed(schedule, job)
+    recurrence = stored(schedule, job)
     return _placed(recurrence, recurrence.next_due(after, runs_so_far=runs), job)
 
 
@@ -65,6 +70,7 @@ def _next_after(schedule: str, base: datetime) -> datetime | None:
 
 
 @lru_cache(KEPT)
-def _parsed(schedule: str, job: UUID) -> Recurrence:
+def stored(schedule: str, job: UUID) -> Recurrence:
+    """The schedule of a job, from the JSON that its row keeps."""
     # What is stored has its anchor written down, so the instant it is read at makes no difference.
     return parse_schedule(json.loads(schedule), now=LONG_AGO, allow_past=True, seed=str(job))

@@ -43,7 +43,7 @@ class SecondsField(serializers.FloatField):
         super().__init__(min_value=min_value, max_value=LONGEST, required=False, allow_null=True, **options)
 
 
-class StrictSerializer(serializers.ModelSerializer):
+class Strict(serializers.Serializer):
     """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
 
     def to_internal_value(self, data: Any) -> Any:
@@ -56,7 +56,7 @@ class StrictSerializer(serializers.ModelSerializer):
         return super().to_internal_value(data)
 
 
-class JobSerializer(StrictSerializer):
+class JobSerializer(Strict, serializers.ModelSerializer):
     payload = PayloadField(required=False)
     schedule = ScheduleField(required=False, help_text="When to run; without one, now.")
     priority = PriorityField(required=False, help_text="Without one, normal.")

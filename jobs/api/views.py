@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -18,9 +19,12 @@ from accounts.tenancy import HEADER, membership_for
 from jobs import services
 from jobs.api.filters import ExecutionFilter, JobFilter
 from jobs.api.pagination import NewestFirst
+from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
 from jobs.api.serializers import ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
+from jobs.clock import database_now
 from jobs.models import Execution, Job
 from jobs.timeline import timeline
+from scheduling.upcoming import stored
 
 
 class TenantScoped(viewsets.GenericViewSet):
@@ -92,6 +96,20 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def run(self, request: Request, pk: str) -> Response:
         execution = services.run_job_now(self.get_object(), actor=request.user)
         return Response(ExecutionSerializer(execution).data, status=status.HTTP_202_ACCEPTED)
+
+    @extend_schema(
+        operation_id="preview_job",
+        summary="Show when a job runs next; if it is paused, when it would",
+        parameters=[PreviewOptions],
+        responses=PreviewSerializer,
+    )
+    @action(detail=True, methods=["get"], pagination_class=None, filterset_class=None)
+    def preview(self, request: Request, pk: str) -> Response:
+        job = self.get_object()
+        options = PreviewOptions(data=request.query_params.dict())
+        options.is_valid(raise_exception=True)
+        schedule = stored(json.dumps(job.schedule), job.id)
+        return Response(previewed(schedule, database_now(), options.validated_data, runs_so_far=job.runs))
 
     def _answer(self, job: Job) -> Response:
         return Response(self.get_serializer(job).data)
