@@ -28,7 +28,7 @@ EMBEDDED = DATABASES["default"]["ENGINE"].endswith("sqlite3") and not REDIS_URL 
 NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and RabbitMQ name: lets systems share servers
 
 # Scheduling.
-POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.1)  # an idle poller's nap: the most it adds to a lone job
+POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's nap: the most it adds to a lone job
 POLL_BATCH = env_count("POLL_BATCH", 500)  # jobs a round; larger saves little and delays the first
 POLL_LEASE = env_seconds("POLL_LEASE", 15)  # how long a dead poller's jobs stay hidden
 MISFIRE_GRACE = env_seconds("MISFIRE_GRACE", 60)  # later than this, missed due times become one run

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tests.chaos.history import Fault, History, Run
 
 OUTAGES = ("server_kill", "server_restart", "rabbitmq_alarm")
+STARTING = 4.0  # seconds until a process that was ended is at work again
+LAST_BEAT = 2.0  # seconds: a lease ends this much earlier at most, if the last heartbeat was that long ago
 AFTER_A_WIPE = 3.0  # seconds of due times looked at after Redis was emptied
 
 
@@ -39,7 +41,7 @@ def recovery(history: History) -> Recovery:
             start.began - fault.begin
             for start in starts
             if start is not None and start.began > fault.begin
-            if not (undisturbed and _held_up(fault, start, history.faults))
+            if not (undisturbed and _held_up(fault, start, history))
         ]
 
     def of(kind: str) -> list[Fault]:
@@ -76,13 +78,32 @@ def _next_start(run: Run, others: list[Run]) -> Run | None:
     return min((other for other in others if other.attempt > run.attempt), key=lambda other: other.began, default=None)
 
 
-def _held_up(fault: Fault, start: Run, faults: Sequence[Fault]) -> bool:
-    """Whether meanwhile a server was down, or the very executor that started it again was frozen, message in hand."""
+def _held_up(fault: Fault, start: Run, history: History) -> bool:
+    """Whether a second fault stood in the way: a server was down, the executor that started it again was frozen with
+    the message in hand, or there was no recoverer to see that the lease had ended."""
+    lost_at = fault.begin + history.timing.lease - LAST_BEAT
     return any(
         one.begin <= start.began and one.end >= fault.begin
-        for one in faults
+        for one in history.faults
         if one.kind in OUTAGES or (one.kind == "freeze" and one.pid == start.pid)
-    )
+    ) or any(lost_at <= moment <= start.began for moment in _without_recoverers(history.faults))
+
+
+def _without_recoverers(faults: Sequence[Fault]) -> list[float]:
+    """Moments at which the last recoverer that still worked ceased to."""
+    out: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for one in faults:
+        if one.target.startswith("recoverer"):
+            if one.kind in ("kill", "term"):
+                out[one.target].append((one.begin, one.begin + STARTING))
+            elif one.kind == "freeze" or one.server == "database":
+                out[one.target].append((one.begin, one.end))
+    return [
+        begin
+        for times in out.values()
+        for begin, _ in times
+        if len(out) > 1 and all(any(b <= begin <= e for b, e in theirs) for theirs in out.values())
+    ]
 
 
 def _lateness(history: History) -> list[float]:
