@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from jobs.api.lean import LeanSerializer
 from jobs.models import Attempt, Execution, Job
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
 from jobs.states import Priority
@@ -46,13 +47,20 @@ SCHEDULE_SCHEMA = {
 }
 
 
+class DocumentField(serializers.JSONField):
+    """JSON, parsed and checked before: DRF's own field would write it out once more, to see whether it can."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
 @extend_schema_field(SCHEDULE_SCHEMA)
-class ScheduleField(serializers.JSONField):
+class ScheduleField(DocumentField):
     """Passed on as it came: the schedule's own reader knows best what is wrong with it."""
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
-class PayloadField(serializers.JSONField):
+class PayloadField(DocumentField):
     """Passed on as it came: checked against the task's own schema."""
 
 
@@ -76,15 +84,14 @@ class SecondsField(serializers.FloatField):
         super().__init__(min_value=min_value, max_value=LONGEST, required=False, allow_null=True, **options)
 
 
-class StrictSerializer(serializers.ModelSerializer):
+class StrictSerializer(LeanSerializer):
     """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            writable = [name for name, field in self.fields.items() if not field.read_only]
-            unknown = sorted(set(data) - set(writable))
+            unknown = sorted(data.keys() - self._settable.keys())
             if unknown:
-                message = f"cannot be set. Allowed: {', '.join(writable)}."
+                message = f"cannot be set. Allowed: {', '.join(self._settable)}."
                 raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
         return super().to_internal_value(data)
 

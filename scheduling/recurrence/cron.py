@@ -8,6 +8,7 @@ times a clock shows it.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from scheduling.recurrence.base import Recurrence
@@ -15,6 +16,8 @@ from scheduling.recurrence.expressions import Expression, compile_expression, ti
 from scheduling.recurrence.instants import start_of_search
 from scheduling.recurrence.zone_names import zone_named
 from scheduling.recurrence.zones import first_change, first_instant_showing, offset_at, wall_time
+
+REMEMBERED = 4096  # answers, about a megabyte: more than a batch of new jobs can ask for
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,20 @@ class Cron(Recurrence):
 
     def next_after(self, instant: datetime) -> datetime | None:
         start = start_of_search(instant)
-        if start is None:
-            return None
-        expression = compile_expression(self.expression)
-        zone = zone_named(self.timezone)
-        if expression.follows_real_time:
-            return _next_in_real_time(expression, zone, start)
-        return _next_fixed_time(expression, zone, start)
+        return None if start is None else _next_run(self.expression, self.timezone, start)
 
     def to_dict(self) -> dict[str, str | int]:
         return {"type": "cron", "expression": self.expression, "timezone": self.timezone}
+
+
+# A new job asks twice, whether it will run and when, and a batch of new jobs asks for the same few at one instant.
+@lru_cache(maxsize=REMEMBERED)
+def _next_run(expression: str, timezone: str, after: datetime) -> datetime | None:
+    compiled = compile_expression(expression)
+    zone = zone_named(timezone)
+    if compiled.follows_real_time:
+        return _next_in_real_time(compiled, zone, after)
+    return _next_fixed_time(compiled, zone, after)
 
 
 def _next_fixed_time(expression: Expression, zone: ZoneInfo, after: datetime) -> datetime | None:
