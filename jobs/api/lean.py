@@ -51,12 +51,16 @@ class LeanSerializer(serializers.ModelSerializer):
         return names, attrgetter(*(self.fields[name].source for name in names))
 
     @cached_property
+    def _blank(self) -> dict[str, None]:
+        return {field.field_name: None for field in self._readable_fields}
+
+    @cached_property
     def _asked(self) -> list[Field]:
         return [field for field in self._readable_fields if not _is_plain(field)]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         names, read = self._plain
-        shown = dict.fromkeys(self.fields) | dict(zip(names, read(instance), strict=True))
+        shown: dict[str, Any] = self._blank | dict(zip(names, read(instance), strict=True))
         for field in self._asked:
             value = field.get_attribute(instance)
             shown[field.field_name] = None if value is None else field.to_representation(value)
