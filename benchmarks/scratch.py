@@ -36,10 +36,10 @@ def running_system() -> Iterator[Person]:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)
-            _leave_nothing(prefix)
+            leave_nothing(prefix)
 
 
-def _leave_nothing(prefix: str) -> None:
+def leave_nothing(prefix: str) -> None:
     if url := os.environ.get("REDIS_URL"):
         names.wipe_redis(url, prefix)
     if url := os.environ.get("AMQP_URL"):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from accounts.models import User
+from jobs import ledger
 from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
@@ -22,3 +25,16 @@ def write(
 ) -> None:
     """Call it in the transaction of the act, so that neither stands without the other."""
     AuditEvent.objects.create(tenant_id=job.tenant_id, actor=actor, action=action, job=job, before=before, after=after)
+
+
+def write_created(jobs: Sequence[Job], actor: User | None, *, now: datetime) -> None:
+    """The same for any number of new jobs, in one statement."""
+    actor_id = actor.pk if actor else None
+    ledger.insert(
+        [
+            AuditEvent(
+                tenant_id=job.tenant_id, actor_id=actor_id, action="create", job_id=job.id, after=snapshot(job), at=now
+            )
+            for job in jobs
+        ]
+    )

@@ -36,29 +36,41 @@ def check_document(document: Any) -> None:
             raise UnstorableDocument("", f"JSON nested deeper than {MAX_DEPTH} levels. Flatten it.")
         if isinstance(value, dict):
             for key, member in value.items():
-                reason = _fault(key) if isinstance(key, str) else f"the key {key!r} is no text. JSON keys are."
+                reason = _fault_of_key(key)
                 if reason:
                     raise UnstorableDocument(_spell(place), reason)
-                parts.append(((place, key), member, depth + 1))
+                # Most members are plain text. To see that here takes a third of the time of a round for each.
+                if depth == MAX_DEPTH or not _is_plain(member):
+                    parts.append(((place, key), member, depth + 1))
         elif isinstance(value, (list, tuple)):
             parts.extend(((place, number), member, depth + 1) for number, member in enumerate(value))
         elif reason := _fault(value):
             raise UnstorableDocument(_spell(place), reason)
 
 
+def _is_plain(value: Any) -> bool:
+    return type(value) is str and value.isascii() and "\x00" not in value
+
+
+def _fault_of_key(key: Any) -> str:
+    if _is_plain(key):
+        return ""
+    return _fault(key) if isinstance(key, str) else f"the key {key!r} is no text. JSON keys are."
+
+
 def _fault(value: Any) -> str:
     """Why a single value cannot be stored; empty when it can."""
     match value:
+        case str() if "\x00" in value:
+            return "text with the character \\u0000, which PostgreSQL cannot store. Remove it."
+        case str():
+            return "" if _is_whole(value) else "text with half a surrogate pair. Send whole characters."
         case bool() | None:
             return ""
         case int():
             return "a whole number beyond 64 bits. Send it as text." if abs(value) > LARGEST_INTEGER else ""
         case float():
             return "" if math.isfinite(value) else f"{value} is no JSON number. Send null or text."
-        case str() if "\x00" in value:
-            return "text with the character \\u0000, which PostgreSQL cannot store. Remove it."
-        case str():
-            return "" if _is_whole(value) else "text with half a surrogate pair. Send whole characters."
         case _:
             return f"a {type(value).__name__} is not JSON."
 

@@ -6,9 +6,8 @@ Each act is one transaction with its audit event; the due index hears of it once
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
@@ -19,30 +18,14 @@ from jobs import audit, ledger
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job
-from jobs.states import FINAL, Cause, IllegalMove, JobStatus, Priority
+from jobs.new_jobs import NewJob, Refusal, made_or_refused
+from jobs.states import FINAL, Cause, IllegalMove, JobStatus
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
 
-IMMEDIATELY = {"type": "now"}
 MOST_RETRIES = 100  # doubling their delay each time, a hundred never end
 LONGEST = 7 * 24 * 3600.0  # seconds, of any limit: a week
 SHORTEST_LEASE = 1.0  # seconds: a shorter one is lost to any hiccup
-
-
-@dataclass(frozen=True, slots=True)
-class NewJob:
-    """A job as somebody asks for it."""
-
-    task: str
-    payload: Any = field(default_factory=dict)
-    schedule: Any = None
-    name: str = ""
-    priority: int = Priority.NORMAL
-    max_retries: int | None = None
-    retry_delay: float | None = None
-    retry_delay_cap: float | None = None
-    time_limit: float | None = None
-    lease: float | None = None
 
 
 def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
@@ -50,33 +33,30 @@ def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
 
     Raises UnknownTask, InvalidPayload or InvalidSchedule before anything is stored.
     """
+    [outcome] = create_jobs([wanted], tenant=tenant, actor=actor)
+    if isinstance(outcome, Job):
+        return outcome
+    raise outcome
+
+
+def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None) -> list[Job | Refusal]:
+    """Store jobs and have each run when it is due; answer for each, in their order, with the job or why it is none.
+
+    What is wrong with one keeps no other from being stored; a database that fails stores none. However many they
+    are, they cost the same few statements.
+    """
     now = database_now()
-    registry.get(wanted.task).read(wanted.payload)
-    pk = new_job_id()
-    recurrence = read_new(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk, now=now)
-    first = first_run(recurrence, job=pk, now=now)
-    job = Job(
-        id=pk,
-        tenant=tenant,
-        owner=actor,
-        name=wanted.name,
-        task=wanted.task,
-        payload=wanted.payload,
-        schedule=recurrence.to_dict(),
-        priority=wanted.priority,
-        max_retries=wanted.max_retries,
-        retry_delay=wanted.retry_delay,
-        retry_delay_cap=wanted.retry_delay_cap,
-        time_limit=wanted.time_limit,
-        lease=wanted.lease,
-        next_run_at=first.start_at,
-        due_for=first.due_for,
-    )
-    with transaction.atomic():
-        job.save(force_insert=True)
-        audit.write("create", job, actor, before=None, after=audit.snapshot(job))
-        _announce(job)
-    return job
+    ids = sorted(new_job_id() for _ in wanted)  # so that a list by id keeps their order
+    outcomes = [
+        made_or_refused(one, pk=pk, tenant=tenant, actor=actor, now=now) for one, pk in zip(wanted, ids, strict=True)
+    ]
+    jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
+    if jobs:
+        with transaction.atomic():
+            ledger.insert(jobs)
+            audit.write_created(jobs, actor, now=now)
+            _announce(*jobs)
+    return outcomes
 
 
 def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
@@ -166,5 +146,5 @@ def _act(action: str, job: Job, actor: User | None) -> Iterator[Job]:
         _announce(current)
 
 
-def _announce(job: Job) -> None:
-    transaction.on_commit(lambda: announce({job.id: job.next_run_at}))
+def _announce(*jobs: Job) -> None:
+    transaction.on_commit(lambda: announce({job.id: job.next_run_at for job in jobs}))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from django.core.mail import EmailMultiAlternatives
-from pydantic import AfterValidator, BaseModel, ConfigDict, EmailStr, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
+from execution.addresses import Address
 from execution.registry import Run, task
 
 
@@ -20,7 +21,7 @@ def _one_line(text: str) -> str:
 class Email(BaseModel):
     model_config = ConfigDict(extra="forbid", str_max_length=500_000)
 
-    to: list[EmailStr] = Field(min_length=1, max_length=100, description="One address, or a list of up to 100.")
+    to: list[Address] = Field(min_length=1, max_length=100, description="One address, or a list of up to 100.")
     subject: Annotated[str, AfterValidator(_one_line)] = Field(min_length=1, max_length=500)
     body: str = Field(description="The mail as plain text.")
     html: str | None = Field(default=None, description="The same as HTML, for readers that show it.")

@@ -43,21 +43,9 @@ def problem(status: int, detail: str, errors: list[Fault] | None = None, headers
 def problem_response(error: Exception, context: Any) -> Response | None:
     """DRF's exception handler. What it does not know is a bug, and answers 500."""
     set_rollback()
+    if faults := faults_of(error):
+        return _invalid(faults)
     match error:
-        case UnknownTask():
-            return _invalid([{"field": "task", "message": str(error)}])
-        case InvalidPayload():
-            return _invalid(
-                [
-                    {"field": f"payload.{field}".rstrip("."), "message": message}
-                    for field, message in error.errors.items()
-                ]
-            )
-        case InvalidSchedule():
-            field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
-            return _invalid([{"field": field, "message": str(error)}])
-        case exceptions.ValidationError():
-            return _invalid(_flatten(error.detail))
         case IllegalMove():
             return problem(409, str(error))
         case Http404() | ObjectDoesNotExist():
@@ -71,6 +59,23 @@ def problem_response(error: Exception, context: Any) -> Response | None:
                 503, "The database does not answer. Try again shortly.", headers={"Retry-After": RETRY_AFTER}
             )
     return None
+
+
+def faults_of(error: Exception) -> list[Fault]:
+    """Which fields of what was sent are wrong, and how; none, when the error is of another kind."""
+    match error:
+        case UnknownTask():
+            return [{"field": "task", "message": str(error)}]
+        case InvalidPayload():
+            return [
+                {"field": f"payload.{field}".rstrip("."), "message": message} for field, message in error.errors.items()
+            ]
+        case InvalidSchedule():
+            field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
+            return [{"field": field, "message": str(error)}]
+        case exceptions.ValidationError():
+            return _flatten(error.detail)
+    return []
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:

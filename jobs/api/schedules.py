@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from jobs.api.serializers import ScheduleField, Strict
+from jobs.api.serializers import ScheduleField
+from jobs.api.strict import StrictSerializer
 from jobs.clock import database_now
 from scheduling.recurrence import Recurrence, describe, preview
 from scheduling.upcoming import read_unsaved
@@ -20,7 +21,7 @@ MOST_SHOWN = 100  # runs: more than anybody reads, and a fraction of a second to
 SHOWN = 10
 
 
-class PreviewOptions(Strict):
+class PreviewOptions(StrictSerializer):
     count = serializers.IntegerField(min_value=1, max_value=MOST_SHOWN, default=SHOWN)
 
     def get_fields(self) -> dict[str, serializers.Field]:

@@ -7,19 +7,27 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from jobs.api.lean import LeanSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
 from jobs.states import Priority
 
 
+class DocumentField(serializers.JSONField):
+    """JSON, parsed and checked before: DRF's own field would write it out once more, to see whether it can."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
 @extend_schema_field(SCHEDULE_SCHEMA)
-class ScheduleField(serializers.JSONField):
+class ScheduleField(DocumentField):
     """Passed on as it came: the schedule's own reader knows best what is wrong with it."""
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
-class PayloadField(serializers.JSONField):
+class PayloadField(DocumentField):
     """Passed on as it came: checked against the task's own schema."""
 
 
@@ -43,20 +51,7 @@ class SecondsField(serializers.FloatField):
         super().__init__(min_value=min_value, max_value=LONGEST, required=False, allow_null=True, **options)
 
 
-class Strict(serializers.Serializer):
-    """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            writable = [name for name, field in self.fields.items() if not field.read_only]
-            unknown = sorted(set(data) - set(writable))
-            if unknown:
-                message = f"cannot be set. Allowed: {', '.join(writable)}."
-                raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
-        return super().to_internal_value(data)
-
-
-class JobSerializer(Strict, serializers.ModelSerializer):
+class JobSerializer(LeanSerializer):
     payload = PayloadField(required=False)
     schedule = ScheduleField(required=False, help_text="When to run; without one, now.")
     priority = PriorityField(required=False, help_text="Without one, normal.")

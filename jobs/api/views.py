@@ -17,8 +17,11 @@ from rest_framework.response import Response
 
 from accounts.tenancy import HEADER, membership_for
 from jobs import services
+from jobs.api.bulk import create_each, read_items
+from jobs.api.bulk_schema import describe_bulk
 from jobs.api.filters import ExecutionFilter, JobFilter
 from jobs.api.pagination import NewestFirst
+from jobs.api.parsing import BoundedJSONParser
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
 from jobs.api.serializers import ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
 from jobs.clock import database_now
@@ -60,6 +63,11 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def perform_create(self, serializer: JobSerializer) -> None:
         wanted = services.NewJob(**serializer.validated_data)
         serializer.instance = services.create_job(wanted, tenant=self.tenant, actor=self.request.user)
+
+    @describe_bulk
+    @action(detail=False, methods=["post"], parser_classes=[BoundedJSONParser])
+    def bulk(self, request: Request) -> Response:
+        return Response(create_each(read_items(request.data), tenant=self.tenant, actor=request.user))
 
     def partial_update(self, request: Request, pk: str) -> Response:
         job = self.get_object()

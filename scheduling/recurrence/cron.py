@@ -9,6 +9,7 @@ nothing to choose, and is refused a choice rather than having it ignored.
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from scheduling.recurrence.base import Recurrence
 from scheduling.recurrence.clock_changes import OnGap, OnRepeat, read_choice
@@ -18,6 +19,8 @@ from scheduling.recurrence.instants import start_of_search
 from scheduling.recurrence.spreading import resolve
 from scheduling.recurrence.walking import next_fixed_time, next_in_real_time
 from scheduling.recurrence.zone_names import zone_named
+
+REMEMBERED = 4096  # answers, about a megabyte: more than a batch of new jobs can ask for
 
 
 @dataclass(frozen=True)
@@ -50,13 +53,7 @@ class Cron(Recurrence):
 
     def next_after(self, instant: datetime) -> datetime | None:
         start = start_of_search(instant)
-        if start is None:
-            return None
-        expression = compile_expression(self.plain)
-        zone = zone_named(self.timezone)
-        if expression.follows_real_time:
-            return next_in_real_time(expression, zone, start)
-        return next_fixed_time(expression, zone, start, on_gap=self.on_gap, on_repeat=self.on_repeat)
+        return None if start is None else _next_run(self.plain, self.timezone, self.on_gap, self.on_repeat, start)
 
     def bare(self) -> "Cron":
         return self
@@ -77,3 +74,13 @@ class Cron(Recurrence):
                 f"{quoted(self.expression)} follows real time, because its minute or hour starts with '*': "
                 f"'{key}' is for fixed times. Leave it out, or write 0-59 or 0-23 for the star.",
             )
+
+
+# A new job asks twice, whether it will run and when, and a batch of new jobs asks for the same few at one instant.
+@lru_cache(maxsize=REMEMBERED)
+def _next_run(expression: str, timezone: str, on_gap: OnGap, on_repeat: OnRepeat, after: datetime) -> datetime | None:
+    compiled = compile_expression(expression)
+    zone = zone_named(timezone)
+    if compiled.follows_real_time:
+        return next_in_real_time(compiled, zone, after)
+    return next_fixed_time(compiled, zone, after, on_gap=on_gap, on_repeat=on_repeat)

@@ -29,6 +29,7 @@ def test_the_schema_describes_every_route(client) -> None:
         "/api/v1/auth/token",
         "/api/v1/auth/token/refresh",
         "/api/v1/jobs",
+        "/api/v1/jobs/bulk",
         "/api/v1/jobs/{id}",
         "/api/v1/jobs/{id}/pause",
         "/api/v1/jobs/{id}/resume",

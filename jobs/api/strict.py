@@ -1,0 +1,25 @@
+"""A serializer that ignores nothing it is sent."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.fields import Field
+
+
+class StrictSerializer(serializers.Serializer):
+    """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
+
+    @cached_property
+    def _settable(self) -> dict[str, Field]:
+        return {name: field for name, field in self.fields.items() if not field.read_only}
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = sorted(data.keys() - self._settable.keys())
+            if unknown:
+                message = f"cannot be set. Allowed: {', '.join(self._settable)}."
+                raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
+        return super().to_internal_value(data)
