@@ -37,7 +37,7 @@ describe_bulk = extend_schema(
     description=(
         "A job that is invalid does not keep the others from being created, so the answer is 200 whatever became of "
         "each: look at `invalid`. It is 400 when there is no list to go through, or one that is empty or too long. All "
-        "that are created are stored in one transaction: after any error answer none of them is."
+        "that are created are stored in one transaction: all of them or, should the database fail, none."
     ),
     request=NewJobsSerializer,
     responses=BulkOutcomesSerializer,
