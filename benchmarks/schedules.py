@@ -14,7 +14,7 @@ from benchmarks.peers.catalogue import CannotMeasure
 from benchmarks.peers.run import measure_beat
 from benchmarks.sizes import Sizes
 from benchmarks.starts import lateness
-from benchmarks.throughput import prepare
+from benchmarks.throughput import prepare, start_warm
 
 EVERY = 3600  # seconds: long enough for each schedule to come due once in a measurement
 
@@ -23,8 +23,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     count = sizes.schedules
     with fleet() as on:
         prepare(on, sizes.history)
-        on.start_executors(sizes.executors)
-        on.start_pollers()
+        start_warm(on, executors=sizes.executors)
         due = float(on.run("-m", "benchmarks.load", "recurring", str(count), str(notice(count)), str(EVERY), "0"))
         late = lateness(on, due, due, count)
     say(f"{count / max(late):,.0f} schedules/s started")

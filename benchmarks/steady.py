@@ -9,7 +9,7 @@ from benchmarks.burst import notice
 from benchmarks.fleet import fleet
 from benchmarks.sizes import Sizes
 from benchmarks.starts import lateness, percentile
-from benchmarks.throughput import prepare
+from benchmarks.throughput import prepare, start_warm
 
 WARM_UP = 5  # seconds of the load before those that count
 INSTANT = 0.000_5  # seconds: half of what lies between two due times, so that a period has all of its own
@@ -20,8 +20,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     """Lateness at so many executions a second, over some seconds."""
     with fleet() as on:
         prepare(on, sizes.history)
-        on.start_executors(sizes.executors)
-        on.start_pollers()
+        start_warm(on, executors=sizes.executors)
         jobs, ahead = str(sizes.repeating), str(notice(sizes.repeating))
         first = float(on.run("-m", "benchmarks.load", "recurring", jobs, ahead, str(EVERY), str(SPREAD)))
         since = first + WARM_UP * EVERY - INSTANT

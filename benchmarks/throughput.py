@@ -30,19 +30,24 @@ def bare_possible() -> bool:
 def prepare(on: Fleet, history: int = HISTORY) -> None:
     """Fill the tables, and let it be found out and kept how long the task takes."""
     on.run("-m", "benchmarks.load", "history", str(history))
-    on.start_executors()
-    on.start_pollers()
-    burst(on, WARM_UP)
+    start_warm(on, executors=1)
     time.sleep(TOLD_AFTER)
     burst(on, WARM_UP)
     on.stop()
 
 
-def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst]:
-    """A burst of each of these sizes, by freshly started processes that are warm."""
+def start_warm(on: Fleet, *, executors: int, pollers: int = 1) -> None:
     on.start_executors(executors)
     on.start_pollers(pollers)
-    return _warm(on, sizes)
+    burst(on, WARM_UP)
+
+
+def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst]:
+    """A burst of each of these sizes, by freshly started processes that are warm."""
+    start_warm(on, executors=executors, pollers=pollers)
+    measured = [burst(on, size) for size in sizes]
+    on.stop()
+    return measured
 
 
 def bare(on: Fleet, *sizes: int, executors: int) -> list[Burst]:
@@ -50,15 +55,10 @@ def bare(on: Fleet, *sizes: int, executors: int) -> list[Burst]:
     on.start("-m", "benchmarks.bare", "poll")
     for _ in range(executors):
         on.start("-m", "benchmarks.bare", "execute", TASK)
-    return _warm(on, sizes)
-
-
-def _warm(on: Fleet, sizes: tuple[int, ...]) -> list[Burst]:
-    try:
-        burst(on, WARM_UP)
-        return [burst(on, size) for size in sizes]
-    finally:
-        on.stop()
+    burst(on, WARM_UP)
+    measured = [burst(on, size) for size in sizes]
+    on.stop()
+    return measured
 
 
 def fastest(tried: dict[int, list[Burst]]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 230, 90, 50, 50
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800, 270, 90, 50, 50
 ROW, BAR = 34, 22  # pixels from bar to bar, and of a bar
 LINE_HEIGHT = 240  # pixels of a line chart, without its margins
 INK, OURS, THEIRS, FAINT = "#1f2933", "#2b6cb0", "#a0aec0", "#cbd2d9"
