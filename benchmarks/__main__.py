@@ -15,9 +15,10 @@ from pathlib import Path
 from benchmarks import sizes
 from benchmarks.everything import MEASUREMENTS, failed, measure
 from benchmarks.report.headline import Results, headline
+from benchmarks.report.lines import lines
 from benchmarks.report.page import filled
 from benchmarks.report.pictures import pictures
-from benchmarks.report.table import as_text, lines
+from benchmarks.report.table import as_text
 from benchmarks.servers import ServersMissing, servers
 
 RESULTS = Path(__file__).with_name("results")

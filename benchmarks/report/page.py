@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.report.headline import Results
-from benchmarks.report.table import as_markdown, lines
+from benchmarks.report.lines import lines
+from benchmarks.report.table import as_markdown
 
 BEGIN, END = "<!-- made by python -m benchmarks --write-docs -->", "<!-- end -->"
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from benchmarks.report.headline import headline
+from benchmarks.report.lines import lines
 from benchmarks.report.page import BEGIN, END, NoPlace, filled
 from benchmarks.report.pictures import pictures
 from benchmarks.report.svg import Bar, Point, bar_chart, line_chart
-from benchmarks.report.table import as_markdown, as_text, lines
+from benchmarks.report.table import as_markdown, as_text
 from benchmarks.starts import percentile
 
 SVG = "{http://www.w3.org/2000/svg}"
