@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: run test test-embedded chaos oracle lint format lock clean
+.PHONY: run test test-embedded chaos oracle bench lint format lock clean
 
 run: .venv/runs
 	@$(MANAGE) migrate --verbosity 0
@@ -25,6 +25,12 @@ chaos: .venv/tests
 oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle
 	@$(BIN)/python -m tests.golden check
+
+ROUNDS ?= 3
+QUICK ?=
+ONLY ?=
+bench: .venv/tests .venv-peers/installed
+	@$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
 
 lint: .venv/tests
 	$(BIN)/ruff check .
@@ -48,7 +54,7 @@ lock: .venv/tests
 		--custom-compile-command "make lock" --upgrade requirements-dev.in -o requirements-dev.txt
 
 clean:
-	rm -rf .venv var
+	rm -rf .venv .venv-peers var
 
 # The virtual environment, with what running needs (`runs`) and what testing needs besides (`tests`).
 .venv/bin/python:
@@ -65,3 +71,10 @@ clean:
 	@echo "Installing what the tests need …"
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@ .venv/runs
+
+# What others are built on must not change what Punctual runs on: an environment of its own, for `bench` only.
+.venv-peers/installed: benchmarks/peers/requirements.txt | .venv/bin/python
+	@echo "Installing what Punctual is compared with …"
+	@$(BIN)/python -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	@touch $@

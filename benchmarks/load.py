@@ -1,14 +1,19 @@
-"""Stores jobs and history for a measurement: `python -m benchmarks.load jobs COUNT SECONDS | history COUNT`.
+"""Stores jobs and history for a measurement: `python -m benchmarks.load WHAT NUMBERS…`.
 
-`jobs` are all due at one instant, so many seconds from now, which is printed. `history` are executions that
-are long over, so that tables and their indexes have a size worth measuring.
+jobs COUNT SECONDS                      due once, all at one instant, so many seconds from now, which is printed
+lone COUNT SECONDS                      due once, one at a time, at irregular instants, which are printed
+recurring COUNT SECONDS EVERY SPREAD    due every so often, first within a spread, of which the start is printed
+history COUNT                           executions that are long over: tables and indexes of a size worth measuring
 """
 
 from __future__ import annotations
 
+import json
+import random
 import sys
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
 
 import django
 
@@ -16,8 +21,10 @@ from benchmarks.fleet import TASK
 
 if TYPE_CHECKING:
     from accounts.models import Tenant
+    from jobs.models import Job
 
 BATCH = 2000
+GAPS = (0.15, 0.45)  # seconds from one lone job to the next: enough for the one to be over, in step with nothing
 HISTORY = """
     INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven, due_at,
         not_before, recorded_at, queued_at, started_at, finished_at, worker, error, reason)
@@ -28,6 +35,11 @@ HISTORY = """
         LATERAL (SELECT now() - n * interval '1 second' AS at) AS past
     WHERE job.id = %(job)s
 """
+# Ids in the order of creation, as those of real jobs are; due a second apart, from the day after tomorrow on.
+COPIES = {
+    "id": "(lpad(to_hex(n), 12, '0') || '7' || substr(md5(n::text), 2, 3) || '8' || substr(md5(n::text), 6, 15))::uuid",
+    "next_run_at": "now() + interval '2 days' + n * interval '1 second'",
+}
 
 
 def tenant() -> Tenant:
@@ -39,19 +51,40 @@ def tenant() -> Tenant:
     return user.tenants.get()
 
 
-def jobs(count: int, seconds: float) -> None:
-    from django.utils import timezone
+def once(dues: Iterable[datetime]) -> list[Job]:
+    return _store(({"type": "once", "run_at": due.isoformat()}, due) for due in dues)
+
+
+def recurring(count: int, seconds: float, *, every: int, spread: float) -> list[Job]:
+    from scheduling.recurrence import Every
+
+    first = _from_now(seconds)
+    dues = [first + timedelta(seconds=spread * place / count) for place in range(count)]
+    return _store((Every(every, due).to_dict(), due) for due in dues)
+
+
+def irregular(count: int, seconds: float) -> list[datetime]:
+    dues = [_from_now(seconds)]
+    while len(dues) < count:
+        dues.append(dues[-1] + timedelta(seconds=random.uniform(*GAPS)))
+    return dues
+
+
+def distant(count: int) -> None:
+    """Recurring jobs that nobody will see come due. The index has to hear of them by a rebuild."""
+    from django.db import connection
 
     from jobs.models import Job
-    from scheduling.index import get_due_index
 
-    owner = tenant()
-    due = timezone.now() + timedelta(seconds=seconds)
-    schedule = {"type": "once", "run_at": due.isoformat()}
-    made = [Job(tenant=owner, task=TASK, payload={}, schedule=schedule, next_run_at=due) for _ in range(count)]
-    Job.objects.bulk_create(made, batch_size=BATCH)
-    get_due_index().put({job.id: due for job in made})
-    print(due.timestamp())
+    [original] = recurring(1, 2 * 24 * 3600, every=3600, spread=0)
+    columns = [field.column for field in Job._meta.concrete_fields]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO jobs_job ({', '.join(columns)}) "
+            f"SELECT {', '.join(COPIES.get(column, column) for column in columns)} "
+            f"FROM jobs_job, generate_series(1, %s) AS n WHERE jobs_job.id = %s",
+            [count - 1, original.id],
+        )
 
 
 def history(count: int) -> None:
@@ -65,7 +98,35 @@ def history(count: int) -> None:
         cursor.execute("VACUUM ANALYZE jobs_execution")
 
 
+def _from_now(seconds: float) -> datetime:
+    from django.utils import timezone
+
+    return timezone.now() + timedelta(seconds=seconds)
+
+
+def _store(wanted: Iterable[tuple[dict[str, Any], datetime]]) -> list[Job]:
+    from jobs.models import Job
+    from scheduling.index import get_due_index
+
+    owner = tenant()
+    made = [Job(tenant=owner, task=TASK, payload={}, schedule=when, next_run_at=due) for when, due in wanted]
+    Job.objects.bulk_create(made, batch_size=BATCH)
+    get_due_index().put({job.id: job.next_run_at for job in made})
+    return made
+
+
+def main(what: str, count: int, seconds: float = 0, every: float = 0, spread: float = 0) -> None:
+    match what:
+        case "jobs":
+            print(once([_from_now(seconds)] * count)[0].next_run_at.timestamp())
+        case "lone":
+            print(json.dumps([job.next_run_at.timestamp() for job in once(irregular(count, seconds))]))
+        case "recurring":
+            print(recurring(count, seconds, every=int(every), spread=spread)[0].next_run_at.timestamp())
+        case "history":
+            history(count)
+
+
 if __name__ == "__main__":
     django.setup()
-    what, *numbers = sys.argv[1:]
-    {"jobs": lambda: jobs(int(numbers[0]), float(numbers[1])), "history": lambda: history(int(numbers[0]))}[what]()
+    main(sys.argv[1], int(sys.argv[2]), *map(float, sys.argv[3:]))

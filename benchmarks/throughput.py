@@ -1,9 +1,8 @@
 """How many executions a second: `python -m benchmarks.throughput [JOBS] [EXECUTORS] [POLLERS]`.
 
-Stores jobs that are all due at one instant, and measures from that instant until the last one is written as
-completed, in the mode that DATABASE_URL, REDIS_URL and AMQP_URL describe. A round before that lets every process
+A burst of jobs, in the mode that DATABASE_URL, REDIS_URL and AMQP_URL describe. One before it lets every process
 warm up, and the executors find out how long the task takes. In full mode the bare pipeline of `benchmarks.bare` takes
-turns with ours.
+turns with ours, so that what the machine does meanwhile hits both; it gets as many processes as do it good.
 """
 
 from __future__ import annotations
@@ -12,82 +11,75 @@ import json
 import os
 import sys
 import time
-from statistics import median
 
-from benchmarks.cpu import cpu_seconds
+from benchmarks.burst import Burst, burst, rate, summary
 from benchmarks.fleet import TASK, Fleet, fleet
 
 HISTORY = 200_000  # executions stored before: a table nobody has used is no measure of one that is in use
 WARM_UP = 3_000  # jobs
-AHEAD = 1.0  # seconds between the storing of the jobs and their due time
-PATIENCE = 300  # seconds
 TOLD_AFTER = 2.5  # seconds until the pollers have heard from the executors how long the task takes
 ROUNDS = 3
-LOOK = 0.25  # seconds between looks whether all is done
-BARE_POSSIBLE = bool(os.environ.get("REDIS_URL") and os.environ.get("AMQP_URL"))
+BARE_EXECUTORS = (1, 2)  # tried both, as neither is the faster one on every day
 DEFAULTS = (20_000, 1, 1)  # jobs, executors, pollers
-# Cheap, because it is asked again and again while others are being measured: both are in small indexes.
-UNDONE = """
-    SELECT (SELECT count(*) FROM jobs_job WHERE next_run_at IS NOT NULL)
-        + (SELECT count(*) FROM jobs_execution WHERE wake_at IS NOT NULL)
-"""
-ROUND = """
-    SELECT count(*), extract(epoch FROM max(finished_at)), extract(epoch FROM max(started_at)) FROM jobs_execution
-    WHERE due_at = to_timestamp(%s) AND status = 'COMPLETED'
-"""
 
 
-def measure(on: Fleet, jobs: int) -> dict[str, float]:
-    """Run a round: executions a second, and when the last one was started after the due time."""
-    due = float(on.run("-m", "benchmarks.load", "jobs", str(jobs), str(AHEAD + jobs / 5_000)))
-    deadline = time.monotonic() + PATIENCE
-    time.sleep(max(0.0, due - time.time()))
-    before = cpu_seconds()
-    with on.connect() as connection:
-        while left := connection.execute(UNDONE).fetchone()[0]:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{left} of {jobs} were not completed within {PATIENCE} s.")
-            time.sleep(LOOK)
-        spent = cpu_seconds() - before
-        done, finished, started = connection.execute(ROUND, [due]).fetchone()
-    if done != jobs:
-        raise RuntimeError(f"{done} of {jobs} were completed.")
-    return {
-        "executions_per_s": jobs / (float(finished) - due),
-        "all_started_s": float(started) - due,
-        **{f"{kind}_us": seconds / jobs * 1e6 for kind, seconds in sorted(spent.items())},
-    }
+def bare_possible() -> bool:
+    return bool(os.environ.get("REDIS_URL") and os.environ.get("AMQP_URL"))
+
+
+def prepare(on: Fleet, history: int = HISTORY) -> None:
+    """Fill the tables, and let it be found out and kept how long the task takes."""
+    on.run("-m", "benchmarks.load", "history", str(history))
+    start_warm(on, executors=1)
+    time.sleep(TOLD_AFTER)
+    burst(on, WARM_UP)
+    on.stop()
+
+
+def start_warm(on: Fleet, *, executors: int, pollers: int = 1) -> None:
+    on.start_executors(executors)
+    on.start_pollers(pollers)
+    burst(on, WARM_UP)
+
+
+def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst]:
+    """A burst of each of these sizes, by freshly started processes that are warm."""
+    start_warm(on, executors=executors, pollers=pollers)
+    measured = [burst(on, size) for size in sizes]
+    on.stop()
+    return measured
+
+
+def bare(on: Fleet, *sizes: int, executors: int) -> list[Burst]:
+    """The same by the bare pipeline, on the tables and queues that ours has made."""
+    on.start("-m", "benchmarks.bare", "poll")
+    for _ in range(executors):
+        on.start("-m", "benchmarks.bare", "execute", TASK)
+    burst(on, WARM_UP)
+    measured = [burst(on, size) for size in sizes]
+    on.stop()
+    return measured
+
+
+def fastest(tried: dict[int, list[Burst]]) -> int:
+    """The number of bare executors that did best."""
+    return max(tried, key=lambda executors: rate(tried[executors]))
 
 
 def main(jobs: int, executors: int, pollers: int) -> None:
-    """Rounds of ours and of the bare pipeline in turn, so that what the machine does meanwhile hits both."""
-    ours: list[dict[str, float]] = []
-    bare: list[dict[str, float]] = []
+    own: list[Burst] = []
+    tried: dict[int, list[Burst]] = {count: [] for count in BARE_EXECUTORS} if bare_possible() else {}
     with fleet() as on:
-        on.run("-m", "benchmarks.load", "history", str(HISTORY))
-        on.start_executors(executors)
-        on.start_pollers(pollers)
-        measure(on, WARM_UP)
-        time.sleep(TOLD_AFTER)
+        prepare(on)
         for _ in range(ROUNDS):
-            measure(on, WARM_UP)
-            ours.append(measure(on, jobs))
-            on.stop()
-            if BARE_POSSIBLE:
-                on.start("-m", "benchmarks.bare", "poll")
-                on.start("-m", "benchmarks.bare", "execute", TASK)
-                measure(on, WARM_UP)
-                bare.append(measure(on, jobs))
-                on.stop()
-            on.start_executors(executors)
-            on.start_pollers(pollers)
-    for name, rounds in (("ours", ours), ("bare pipeline", bare)):
-        if rounds:
-            print(name, json.dumps({key: round(median(one.get(key, 0) for one in rounds), 2) for key in rounds[0]}))
-            print(name, "rounds", [round(one["executions_per_s"]) for one in rounds])
-    if bare:
-        ratio = median(one["executions_per_s"] for one in ours) / median(one["executions_per_s"] for one in bare)
-        print("vs_bare_pipeline", round(ratio, 2))
+            own += ours(on, jobs, executors=executors, pollers=pollers)
+            for count in tried:
+                tried[count] += bare(on, jobs, executors=count)
+    print("ours", json.dumps(summary(own)))
+    for count in tried:
+        print(f"bare pipeline, {count} executing", json.dumps(summary(tried[count])))
+    if tried:
+        print("vs_bare_pipeline", round(rate(own) / rate(tried[fastest(tried)]), 2))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ PATIENCE = 120  # seconds until the rate reached so far has to do
 START_PATIENCE = 60  # seconds for everything to be stored, and for the first message
 
 
-def measure_beat(schedules: int) -> dict[str, float | str]:
+def measure_beat(schedules: int, *, patience: float = PATIENCE) -> dict[str, float | str]:
     """Schedules dispatched a second, when so many are due at once."""
     told: dict[str, float | str] = {"peer": PACKAGE, "version": version(PACKAGE), "schedules": schedules}
     with own_place(("AMQP_URL", "DATABASE_URL")) as place, crew(place) as on:
@@ -35,7 +35,7 @@ def measure_beat(schedules: int) -> dict[str, float | str]:
                     raise TimeoutError(f"{PACKAGE} sent nothing within {START_PATIENCE} s.")
                 time.sleep(GLANCE)
             first = time.monotonic()
-            while (now := arrived()) < schedules and time.monotonic() < first + PATIENCE:
+            while (now := arrived()) < schedules and time.monotonic() < first + patience:
                 on.check()
                 time.sleep(GLANCE)
             took = time.monotonic() - first

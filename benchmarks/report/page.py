@@ -1,0 +1,31 @@
+"""The part of the documentation that a run writes: between two marks, so that the words around it stay a person's."""
+
+from __future__ import annotations
+
+from benchmarks.report.headline import Results
+from benchmarks.report.lines import lines
+from benchmarks.report.table import as_markdown
+
+BEGIN, END = "<!-- made by python -m benchmarks --write-docs -->", "<!-- end -->"
+
+
+class NoPlace(Exception):
+    """A page without the marks."""
+
+
+def filled(page: str, results: Results) -> str:
+    """The page with the table of these results."""
+    before, found, rest = page.partition(BEGIN)
+    _, closed, after = rest.partition(END)
+    if not found or not closed:
+        raise NoPlace(f"The page has no place for the table: put {BEGIN} and {END} on lines of their own.")
+    return f"{before}{BEGIN}\n{_preface(results)}\n\n{as_markdown(lines(results))}\n{END}{after}"
+
+
+def _preface(results: Results) -> str:
+    run = results["run"]
+    size = "A quick run, to see that it works; its figures say little" if run["quick"] else "A full run"
+    return (
+        f"{size}: {run['date']}, {run['rounds']} round(s), {run['cores']} cores, Python {run['python']}, "
+        f"everything on one machine. It took {run['minutes']} minutes."
+    )

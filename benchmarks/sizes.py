@@ -1,0 +1,63 @@
+"""How much of everything a run measures: all of it, or just enough to see that it works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The full run, which takes some ten minutes."""
+
+    quick: bool = False
+    rounds: int = 3
+    jobs: int = 20_000  # a round of ours and of the bare pipeline
+    history: int = 200_000  # executions stored before
+    burst: int = 10_000  # jobs due at one instant, of which the last start is looked at
+    executors: int = 2
+    curve: tuple[int, ...] = (1, 2, 4)  # executors
+    # A round of each peer: some seconds, whatever its speed.
+    peer_jobs: Mapping[str, int] = field(
+        default_factory=lambda: {
+            "celery_plain": 8_000,
+            "celery_history": 1_500,
+            "dramatiq": 8_000,
+            "huey": 8_000,
+            "procrastinate": 1_000,
+        }
+    )
+    lone: int = 40  # jobs
+    repeating: int = 1_000  # jobs that are due every second
+    steady: int = 20  # seconds of them
+    schedules: int = 10_000  # recurring ones, due at one instant, for us and for beat
+    beat_patience: int = 40  # seconds after which the rate that beat has reached has to do
+    few_stored: int = 1_000  # jobs that are not due while the poller's rounds are timed
+    many_stored: int = 1_000_000
+    polls: int = 15  # rounds of the poller
+    posting: int = 8  # seconds
+    bulk_calls: int = 10  # of a thousand jobs each
+
+
+def quick(rounds: int) -> Sizes:
+    return Sizes(
+        quick=True,
+        rounds=rounds,
+        jobs=3_000,
+        history=5_000,
+        burst=2_000,
+        curve=(1, 2),
+        peer_jobs={"celery_plain": 500, "celery_history": 200, "dramatiq": 500, "huey": 500, "procrastinate": 200},
+        lone=10,
+        steady=5,
+        schedules=1_000,
+        beat_patience=10,
+        many_stored=50_000,
+        polls=5,
+        posting=2,
+        bulk_calls=2,
+    )
+
+
+def full(rounds: int) -> Sizes:
+    return Sizes(rounds=rounds)

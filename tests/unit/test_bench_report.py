@@ -1,0 +1,156 @@
+"""What a run of the benchmarks tells, with made-up figures: nothing is measured here."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import pytest
+
+from benchmarks.report.headline import headline
+from benchmarks.report.lines import lines
+from benchmarks.report.page import BEGIN, END, NoPlace, filled
+from benchmarks.report.pictures import pictures
+from benchmarks.report.svg import Bar, Point, bar_chart, line_chart
+from benchmarks.report.table import as_markdown, as_text
+from benchmarks.starts import percentile
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def peer(name: str, *, end_to_end: float, drain: float, history: bool) -> dict[str, Any]:
+    figures = {"per_s": max(end_to_end, drain), "end_to_end_per_s": end_to_end, "drain_per_s": drain}
+    return {"peer": name, "version": "1.2", "jobs": 100, "keeps_history": history, **figures}
+
+
+RESULTS: dict[str, Any] = {
+    "run": {"date": "2026-01-02", "quick": False, "rounds": 3, "cores": 2, "python": "3.11.2", "minutes": 10.5},
+    "lone": {"jobs": 40, "p50_ms": 60.5, "max_ms": 120.0},
+    "steady": {"per_s": 1000, "seconds": 20, "p50_s": 0.07, "p90_s": 0.1, "p99_s": 0.15, "max_s": 0.2},
+    "schedules": {"schedules": 10_000, "started_per_s": 4000.0, "beat": {"dispatched_per_s": 200.0}},
+    "contest": {
+        "ours": {
+            "executions_per_s": 5000.0,
+            "rounds": [4900, 5000, 5100],
+            "all_started_s": 3.9,
+            "cpu_us": {"PostgreSQL": 200.0, "executor": 100.0},
+            "jobs": 20_000,
+            "executors": 2,
+            "history": 200_000,
+        },
+        "bare": {
+            "executions_per_s": 6250.0,
+            "rounds": [6250],
+            "all_started_s": 3.0,
+            "cpu_us": {"PostgreSQL": 200.0, "bare pipeline": 60.0},
+            "executing": 2,
+            "tried": {"1": [6000], "2": [6250]},
+        },
+        "burst": {"jobs": 10_000, "all_started_s": 1.9},
+        "peers": {
+            "celery_history": peer("celery_history", end_to_end=200.0, drain=250.0, history=True),
+            "dramatiq": peer("dramatiq", end_to_end=2500.0, drain=6000.0, history=False),
+            "huey": peer("huey", end_to_end=2000.0, drain=8000.0, history=False),
+            "procrastinate": {
+                "peer": "procrastinate",
+                "keeps_history": True,
+                "error": "It is not installed.\nSee there.",
+            },
+        },
+    },
+    "curve": {"executions_per_s": {"1": 4000.0, "2": 5000.0, "4": 5500.0}},
+    "polling": {"few": {"stored": 1000, "ms": 40.0}, "many": {"stored": 1_000_000, "ms": 44.0}},
+    "web": {"clients": 4, "post_jobs_per_s": 300.0, "bulk_create_per_s": None, "note": "there is no such route"},
+}
+
+
+def test_the_last_line_has_every_figure_by_its_name() -> None:
+    assert headline(RESULTS) == {
+        "executions_per_s": 5000.0,
+        "lone_latency_p50_ms": 60.5,
+        "lateness_p99_s_at_1000_per_s": 0.15,
+        "burst_10k_all_started_s": 1.9,
+        "vs_bare_pipeline": 0.8,
+        "vs_celery_with_history": 20.0,
+        "vs_fastest_peer": 2.0,  # the fastest end to end, not the fastest to drain
+        "schedules_vs_beat": 20.0,
+        "poll_ms_1k_jobs": 40.0,
+        "poll_ms_1m_jobs": 44.0,
+        "bulk_create_per_s": None,
+        "post_jobs_per_s": 300.0,
+    }
+
+
+def test_a_measurement_that_failed_costs_its_own_figures_only() -> None:
+    results = RESULTS | {"contest": {"error": "TimeoutError: 3 of 10 were not completed.\nMore."}}
+
+    figures = headline(results)
+
+    assert figures.keys() == headline(RESULTS).keys()
+    assert figures["executions_per_s"] is figures["vs_fastest_peer"] is None
+    assert figures["post_jobs_per_s"] == 300.0
+    assert "contest FAILED" in as_text(lines(results))
+    assert "throughput.svg" not in pictures(results)
+
+
+def test_a_run_of_nothing_has_the_same_names() -> None:
+    assert headline({}).keys() == headline(RESULTS).keys()
+    assert set(headline({}).values()) == {None}
+
+
+def test_the_table_tells_the_drain_apart_and_what_was_not_measured() -> None:
+    table = as_text(lines(RESULTS))
+
+    assert "end to end; drain of a full queue 6,000" in table
+    assert "there is no such route" in table
+    assert "It is not installed." in table
+
+
+def test_the_page_keeps_the_words_around_the_table() -> None:
+    page = f"before\n{BEGIN}\nold\n{END}\nafter\n"
+
+    once = filled(page, RESULTS)
+
+    assert once.startswith("before\n") and once.endswith(f"{END}\nafter\n")
+    assert "old" not in once and as_markdown(lines(RESULTS)) in once
+    assert filled(once, RESULTS) == once
+
+
+def test_a_page_without_the_marks_is_refused() -> None:
+    with pytest.raises(NoPlace, match="put"):
+        filled("words", RESULTS)
+
+
+def test_bars_are_as_long_as_their_numbers_say() -> None:
+    drawn = ElementTree.fromstring(bar_chart("A & B", [Bar("<ours>", 10, ours=True), Bar("theirs", 5)], "ms"))
+
+    _, ours, theirs = (float(bar.get("width", 0)) for bar in drawn.iter(f"{SVG}rect"))
+    assert ours == 2 * theirs
+    assert {"A & B", "<ours>", "10 ms"} <= {text.text for text in drawn.iter(f"{SVG}text")}
+
+
+def test_a_line_goes_through_every_point() -> None:
+    drawn = ElementTree.fromstring(line_chart("t", [Point(1, 100), Point(4, 200)], across="x", up="y"))
+
+    [line] = drawn.iter(f"{SVG}polyline")
+    centres = [f"{point.get('cx')},{point.get('cy')}" for point in drawn.iter(f"{SVG}circle")]
+    assert line.get("points", "").split() == centres
+
+
+def test_every_picture_can_be_drawn() -> None:
+    drawn = pictures(RESULTS)
+
+    assert drawn.keys() == {"throughput.svg", "executors.svg", "processors.svg", "polling.svg"}
+    for text in drawn.values():
+        ElementTree.fromstring(text)
+
+
+def test_pictures_of_nothing_are_not_made() -> None:
+    assert pictures({}) == {}
+    ElementTree.fromstring(bar_chart("nothing", []))
+
+
+def test_a_percentile_is_a_value_that_was_measured() -> None:
+    values = list(range(100, 0, -1))
+
+    assert [percentile(values, share) for share in (0, 0.5, 0.99, 1)] == [1, 50, 99, 100]
