@@ -36,6 +36,11 @@ class LeanSerializer(serializers.ModelSerializer):
         self._sent = data
         return super().to_internal_value(data)
 
+    def run_validators(self, value: Any) -> None:
+        """Rules that span fields. Mostly there are none, and then DRF need not gather for them what nobody may set."""
+        if self.validators:
+            super().run_validators(value)
+
     @cached_property
     def _settable(self) -> dict[str, Field]:
         return {name: field for name, field in self.fields.items() if not field.read_only}
