@@ -38,6 +38,11 @@ class LeanSerializer(StrictSerializer, serializers.ModelSerializer):
         self._sent = data
         return super().to_internal_value(data)
 
+    def run_validators(self, value: Any) -> None:
+        """Rules that span fields. Mostly there are none, and then DRF need not gather for them what nobody may set."""
+        if self.validators:
+            super().run_validators(value)
+
     @property
     def _writable_fields(self) -> list[Field]:
         """What DRF asks for values: of the optional fields only those that were sent, most jobs name few."""

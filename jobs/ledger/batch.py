@@ -154,10 +154,10 @@ def _array(kind: str, values: Sequence[Any]) -> Any:
 def _sqlite_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     """The rows as one JSON document."""
     many, same = _many_and_same(columns, rows)
-    parameters = {f"r_{name}": _scalar(value) for name, value in same.items()}
-    parameters["r_rows"] = json.dumps(
-        list(zip(*([_scalar(value) for value in array] for array in many.values()), strict=True))
-    )
+    ops = connection.ops  # asked once: `connection` looks up the thread's own each time
+    arrays = [[_sqlite_scalar(value, ops) for value in array] for array in many.values()]
+    parameters = {f"r_{name}": _sqlite_scalar(value, ops) for name, value in same.items()}
+    parameters["r_rows"] = json.dumps(list(zip(*arrays, strict=True)))
     fields = [f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(many)]
     fields += [f"%(r_{name})s AS {name}" for name in same]
     return f"SELECT {', '.join(fields)} FROM json_each(%(r_rows)s)", parameters
@@ -165,8 +165,10 @@ def _sqlite_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str
 
 def _scalar(value: Any) -> Any:
     """As the database stores it: SQLite has neither ids nor instants of its own."""
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    if isinstance(value, UUID) and not connection.features.has_native_uuid_field:
+    return _sqlite_scalar(value, connection.ops) if connection.vendor == "sqlite" else value
+
+
+def _sqlite_scalar(value: Any, ops: Any) -> Any:
+    if isinstance(value, UUID):
         return value.hex
-    return value
+    return ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value
