@@ -33,7 +33,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
             own.append(many)
             bursts.append(few)
             say(f"round {number}: ours {many.executions_per_s:,.0f}/s")
-            for count in tried:
+            for count in tried if number == 1 else [fastest(tried)]:
                 tried[count] += bare(on, sizes.jobs, executors=count)
                 say(f"round {number}: bare pipeline, {count} executing {tried[count][-1].executions_per_s:,.0f}/s")
             for name, rounds in peers.items():

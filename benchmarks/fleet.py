@@ -52,6 +52,11 @@ class Fleet:
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(self.database, autocommit=True)
 
+    def tidy(self) -> None:
+        """Give the planner the statistics that tables in use have, as the peers get them too."""
+        with self.connect() as connection:
+            connection.execute("VACUUM ANALYZE")
+
     def stop(self) -> None:
         for process in self.processes:
             process.send_signal(signal.SIGTERM)
