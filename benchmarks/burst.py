@@ -47,6 +47,7 @@ def burst(on: Fleet, jobs: int) -> Burst:
     before = cpu_seconds()
     with on.connect() as connection:
         while left := connection.execute(UNDONE).fetchone()[0]:
+            on.check()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{left} of {jobs} were not completed within {PATIENCE} s.")
             time.sleep(LOOK)
