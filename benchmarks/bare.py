@@ -45,9 +45,11 @@ RECORD = """
     FROM unnest(%(ids)s::uuid[], %(jobs)s::uuid[]) AS r(this, job)
     ON CONFLICT (id) DO NOTHING
 """
+# What is being claimed needs no mark; waiting for it, row by row in an order of one's own, would end in a deadlock.
 MARK = """
     UPDATE jobs_execution SET status = 'QUEUED', queued_at = %s, wake_at = %s
-    WHERE id = ANY(%s::uuid[]) AND attempt = 0 AND coalesce(status, '') = 'SCHEDULED'
+    WHERE id IN (SELECT id FROM jobs_execution WHERE id = ANY(%s::uuid[]) AND attempt = 0
+        AND coalesce(status, '') = 'SCHEDULED' FOR NO KEY UPDATE SKIP LOCKED)
 """
 CLAIM = """
     UPDATE jobs_execution SET status = 'RUNNING', attempt = attempt + 1, started_at = %s, wake_at = %s, worker = 'bare'

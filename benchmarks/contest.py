@@ -33,7 +33,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
             own.append(many)
             bursts.append(few)
             say(f"round {number}: ours {many.executions_per_s:,.0f}/s")
-            for count in tried:
+            for count in tried if number == 1 else [fastest(tried)]:
                 tried[count] += bare(on, sizes.jobs, executors=count)
                 say(f"round {number}: bare pipeline, {count} executing {tried[count][-1].executions_per_s:,.0f}/s")
             for name, rounds in peers.items():
@@ -43,7 +43,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     return {
         "ours": summary(own) | {"jobs": sizes.jobs, "executors": sizes.executors, "history": sizes.history},
         "bare": summary(tried[best])
-        | {"executing": best, "tried": {n: summary(all_)["rounds"] for n, all_ in tried.items()}},
+        | {"executing": best, "tried": {count: summary(rounds)["rounds"] for count, rounds in tried.items()}},
         "burst": {"jobs": sizes.burst, "all_started_s": summary(bursts)["all_started_s"]},
         "peers": {peer.name: _medians(peers[peer.name]) | {"keeps_history": peer.keeps_history} for peer in PEERS},
     }

@@ -20,6 +20,10 @@ STOP_PATIENCE = 30  # seconds
 TASK = "nothing"
 
 
+class ProcessEnded(Exception):
+    """One that should still be running."""
+
+
 @dataclass
 class Fleet:
     """An installation to measure: where it is, and what runs there."""
@@ -51,6 +55,17 @@ class Fleet:
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(self.database, autocommit=True)
+
+    def check(self) -> None:
+        """Make a process that ended by itself an error, instead of a long wait."""
+        for process in self.processes:
+            if process.poll() is not None:
+                raise ProcessEnded(f"{process.args} ended with status {process.returncode}.")
+
+    def tidy(self) -> None:
+        """Give the planner the statistics that tables in use have, as the peers get them too."""
+        with self.connect() as connection:
+            connection.execute("VACUUM ANALYZE")
 
     def stop(self) -> None:
         for process in self.processes:

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
-from benchmarks.fleet import TASK, fleet
+from benchmarks.fleet import fleet
 from benchmarks.sizes import Sizes
 
 if TYPE_CHECKING:
     from uuid import UUID
 
 WARM_UP = 3  # rounds
-FAST = 0.000_01  # seconds an execution takes: what executors would have found out and kept
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -38,12 +37,11 @@ def time_rounds(stored: int, rounds: int) -> dict[str, float]:
     from django.conf import settings
     from django.db import connection
 
-    from benchmarks.load import distant, recurring
-    from execution.models import TaskPace
+    from benchmarks.load import distant, learned, recurring
     from scheduling.processes import make_poller
     from scheduling.rebuild import rebuild
 
-    TaskPace.objects.write({TASK: FAST})
+    learned()
     distant(stored)
     due = [job.id for job in recurring(settings.POLL_BATCH, 3600, every=3600, spread=0)]
     with connection.cursor() as cursor:

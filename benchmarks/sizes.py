@@ -20,18 +20,18 @@ class Sizes:
     # A round of each peer: some seconds, whatever its speed.
     peer_jobs: Mapping[str, int] = field(
         default_factory=lambda: {
-            "celery_plain": 8_000,
-            "celery_history": 1_500,
-            "dramatiq": 8_000,
-            "huey": 8_000,
-            "procrastinate": 1_000,
+            "celery_plain": 5_000,
+            "celery_history": 1_000,
+            "dramatiq": 6_000,
+            "huey": 6_000,
+            "procrastinate": 800,
         }
     )
     lone: int = 40  # jobs
     repeating: int = 1_000  # jobs that are due every second
     steady: int = 20  # seconds of them
     schedules: int = 10_000  # recurring ones, due at one instant, for us and for beat
-    beat_patience: int = 40  # seconds after which the rate that beat has reached has to do
+    beat_patience: int = 25  # seconds after which the rate that beat has reached has to do
     few_stored: int = 1_000  # jobs that are not due while the poller's rounds are timed
     many_stored: int = 1_000_000
     polls: int = 15  # rounds of the poller
@@ -49,7 +49,7 @@ def quick(rounds: int) -> Sizes:
         curve=(1, 2),
         peer_jobs={"celery_plain": 500, "celery_history": 200, "dramatiq": 500, "huey": 500, "procrastinate": 200},
         lone=10,
-        steady=5,
+        steady=3,
         schedules=1_000,
         beat_patience=10,
         many_stored=50_000,

@@ -25,6 +25,7 @@ def lateness(on: Fleet, first: float, last: float, expected: int) -> list[float]
     time.sleep(max(0.0, last - time.time()) + LOOK)
     with on.connect() as connection:
         while len(rows := connection.execute(STARTED, [first, last]).fetchall()) < expected:
+            on.check()
             if time.time() > last + PATIENCE:
                 raise TimeoutError(f"{len(rows)} of {expected} were started within {PATIENCE:.0f} s.")
             time.sleep(LOOK)

@@ -1,8 +1,8 @@
 """How many executions a second: `python -m benchmarks.throughput [JOBS] [EXECUTORS] [POLLERS]`.
 
-A burst of jobs, in the mode that DATABASE_URL, REDIS_URL and AMQP_URL describe. One before it lets every process
-warm up, and the executors find out how long the task takes. In full mode the bare pipeline of `benchmarks.bare` takes
-turns with ours, so that what the machine does meanwhile hits both; it gets as many processes as do it good.
+A burst of jobs, in the mode that DATABASE_URL, REDIS_URL and AMQP_URL describe; one before it lets every process warm
+up. In full mode the bare pipeline of `benchmarks.bare` takes turns with ours, so that what the machine does meanwhile
+hits both; it gets as many processes as do it good.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 
 from benchmarks.burst import Burst, burst, rate, summary
 from benchmarks.fleet import TASK, Fleet, fleet
 
 HISTORY = 200_000  # executions stored before: a table nobody has used is no measure of one that is in use
 WARM_UP = 3_000  # jobs
-TOLD_AFTER = 2.5  # seconds until the pollers have heard from the executors how long the task takes
 ROUNDS = 3
 BARE_EXECUTORS = (1, 2)  # tried both, as neither is the faster one on every day
 DEFAULTS = (20_000, 1, 1)  # jobs, executors, pollers
@@ -28,18 +26,13 @@ def bare_possible() -> bool:
 
 
 def prepare(on: Fleet, history: int = HISTORY) -> None:
-    """Fill the tables, and let it be found out and kept how long the task takes."""
     on.run("-m", "benchmarks.load", "history", str(history))
-    start_warm(on, executors=1)
-    time.sleep(TOLD_AFTER)
-    burst(on, WARM_UP)
-    on.stop()
 
 
 def start_warm(on: Fleet, *, executors: int, pollers: int = 1) -> None:
     on.start_executors(executors)
     on.start_pollers(pollers)
-    burst(on, WARM_UP)
+    _warm_up(on)
 
 
 def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst]:
@@ -55,10 +48,15 @@ def bare(on: Fleet, *sizes: int, executors: int) -> list[Burst]:
     on.start("-m", "benchmarks.bare", "poll")
     for _ in range(executors):
         on.start("-m", "benchmarks.bare", "execute", TASK)
-    burst(on, WARM_UP)
+    _warm_up(on)
     measured = [burst(on, size) for size in sizes]
     on.stop()
     return measured
+
+
+def _warm_up(on: Fleet) -> None:
+    burst(on, WARM_UP)
+    on.tidy()
 
 
 def fastest(tried: dict[int, list[Burst]]) -> int:

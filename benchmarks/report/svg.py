@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import floor, log10
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -11,6 +12,8 @@ ROW, BAR = 34, 22  # pixels from bar to bar, and of a bar
 LINE_HEIGHT = 240  # pixels of a line chart, without its margins
 INK, OURS, THEIRS, FAINT = "#1f2933", "#2b6cb0", "#a0aec0", "#cbd2d9"
 GRID = 4  # lines across, besides the one at zero
+ROOM = 1.05  # for the number above the highest point
+ROUND = (1, 2, 4, 6, 8, 10)  # what an axis may end with: it is cut into four
 
 
 class Bar(NamedTuple):
@@ -46,7 +49,7 @@ def line_chart(title: str, points: Sequence[Point], *, across: str, up: str) -> 
     height = TOP + LINE_HEIGHT + BOTTOM
     left, right, floor = 80, WIDTH - 40, TOP + LINE_HEIGHT
     widest = max((point.x for point in points), default=0) or 1
-    most = (max((point.y for point in points), default=0) or 1) * 1.1  # room for the number above the highest
+    most = _round_number(max((point.y for point in points), default=0) * ROOM or 1)
     places = [(left + (right - left) * x / widest, floor - LINE_HEIGHT * y / most) for x, y in points]
     parts = []
     for step in range(GRID + 1):
@@ -65,6 +68,12 @@ def line_chart(title: str, points: Sequence[Point], *, across: str, up: str) -> 
         ]
     parts += [_text((left + right) / 2, floor + 38, across, anchor="middle"), _text(left, TOP - 8, up)]
     return _picture(title, height, parts)
+
+
+def _round_number(value: float) -> float:
+    """The next one above that an axis may end with."""
+    unit = 10.0 ** floor(log10(value))
+    return next(unit * digit for digit in ROUND if unit * digit >= value)
 
 
 def _picture(title: str, height: int, parts: Sequence[str]) -> str:
