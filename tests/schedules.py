@@ -13,6 +13,9 @@ ZONES = (
 )  # fmt: skip
 
 
+PICKED = ("H", "H/2")
+
+
 def field(low: int, high: int, *others: str) -> st.SearchStrategy[str]:
     """Return any way to write a field of numbers; `others` are its own special items."""
     number = st.integers(low, high)
@@ -23,18 +26,19 @@ def field(low: int, high: int, *others: str) -> st.SearchStrategy[str]:
         pair.map(lambda ends: f"{ends[0]}-{ends[1]}"),
         st.tuples(pair, step).map(lambda parts: f"{parts[0][0]}-{parts[0][1]}/{parts[1]}"),
         step.map(lambda every: f"*/{every}"),
-        st.sampled_from(["*", "H", "H/2", *others]),
+        st.sampled_from(["*", *others]),
     )
     return st.lists(item, min_size=1, max_size=3).map(",".join)
 
 
 expressions = (
     st.tuples(
-        field(0, 59, "H(0-29)/10"),
-        field(0, 23, "H(0-5)"),
-        st.just("*") | field(1, 31, "L"),
-        st.just("*") | field(1, 12, "feb", "JUN-aug"),
-        st.just("*") | field(0, 6, "7", "5-7", "5#2", "0#5", "7#1", "friL", "L0", "1#1,1#2,1#3,1#4,1#5", "mon-sun"),
+        field(0, 59, *PICKED, "H(0-29)/10"),
+        field(0, 23, *PICKED, "H(0-5)"),
+        st.just("*") | field(1, 31, *PICKED, "L"),
+        st.just("*") | field(1, 12, *PICKED, "feb", "JUN-aug"),
+        st.just("*")
+        | field(0, 6, *PICKED, "7", "5-7", "5#2", "0#5", "7#1", "friL", "L0", "1#1,1#2,1#3,1#4,1#5", "mon-sun"),
     )
     .map(" ".join)
     .filter(lambda expression: len(expression) <= LONGEST_EXPRESSION)

@@ -21,6 +21,7 @@ from tests.oracle.comparing import mismatches
 from tests.oracle.daemon import Window
 from tests.oracle.fields import Matcher
 from tests.oracle.questions import CHOICES, Question, expressions_around, questions
+from tests.schedules import field
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -94,21 +95,6 @@ def test_days_match_as_in_vixie_cron(day: str, weekday: str) -> None:
         run = cron.next_after(run)
 
     assert found == expected
-
-
-def field(low: int, high: int) -> st.SearchStrategy[str]:
-    """Return any way to write a field of numbers, wrapped ranges and empty ones left out."""
-    number = st.integers(low, high)
-    pair = st.tuples(number, number).map(sorted)
-    step = st.integers(1, high - low + 1)
-    item = st.one_of(
-        number.map(str),
-        pair.map(lambda ends: f"{ends[0]}-{ends[1]}"),
-        st.tuples(pair, step).map(lambda parts: f"{parts[0][0]}-{parts[0][1]}/{parts[1]}"),
-        step.map(lambda every: f"*/{every}"),
-        st.just("*"),
-    )
-    return st.lists(item, min_size=1, max_size=3).map(",".join)
 
 
 expressions = st.tuples(field(0, 59), field(0, 23), field(1, 28), st.just("*"), field(0, 6)).map(" ".join)
