@@ -26,7 +26,7 @@ from jobs.states import Status
 logger = structlog.get_logger(__name__)
 
 LARGEST_GROUP = 500
-LONGEST_DELAY = 0.03  # seconds
+LONGEST_DELAY = 0.03  # seconds: a result should be seen while somebody still looks
 TRY_AGAIN = 0.5  # seconds, while the database is away
 FOLLOWED_UP = (Status.RETRYING, Status.SCHEDULED, Status.FAILED)
 

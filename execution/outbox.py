@@ -62,9 +62,9 @@ class Outbox:
         if not executions:
             return []
         self.pace.exchange()
-        tried = {one.id: one.attempt for one in executions if one.attempt}
+        attempts = {one.id: one.attempt for one in executions}
         taken = self._hand_over(self.broker.publish, pack(executions, self.pace.bundle, ahead))
-        return [(one, tried.get(one, 0)) for one in taken] if tried else [(one, 0) for one in taken]
+        return [(one, attempts[one]) for one in taken]
 
     def mark(self, sent: Sequence[Sent]) -> None:
         """Note what the broker has confirmed. Whatever was claimed since needs no mark."""
