@@ -22,6 +22,7 @@ from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
+from execution.running import Running
 from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
@@ -58,7 +59,7 @@ class Executor:
         self.threads = threads
         self._lease = runner.limits.lease
         self._held: set[Claim] = set()  # claimed, and its outcome not yet written
-        self._running: set[Claim] = set()  # of those, the ones whose handler is not yet done
+        self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
         self._changed = Condition()
         self._bookkeeper = Bookkeeper(outbox, clock=clock, delay=bookkeeping_delay, on_settled=self._let_go)
         self._heart = Heart(self._leases, clock=clock, lost=self._lose, cancelled=self._cancel)
@@ -79,7 +80,7 @@ class Executor:
             claims = ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
         with self._changed:
             self._held.update(claims)
-            self._running.update(claims)
+            self._running.add(claims)
         self._submit(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
         self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
@@ -132,7 +133,7 @@ class Executor:
     @property
     def _room(self) -> int:
         """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
-        return min(self.threads - len(self._running), MOST_UNWRITTEN - len(self._held))
+        return min(self.threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
 
     def _lease_of(self, claim: Claim) -> timedelta:
         return self.runner.limits_of(claim).lease
@@ -141,7 +142,7 @@ class Executor:
         """Called by the workshop, from any thread, once for each claim."""
         with self._changed:
             ours = [one for one in finished if one[0] in self._running]
-            self._running.difference_update([claim for claim, _ in ours])
+            self._running.remove([claim for claim, _ in ours])
             self._changed.notify_all()
         if ours:
             self._bookkeeper.note(ours)
@@ -158,9 +159,8 @@ class Executor:
     def _lose(self, claims: list[Claim]) -> None:
         """They are somebody else's now: stop our own work on them, and say nothing more of it."""
         with self._changed:
-            ours = self._running.intersection(claims)
-            self._running -= ours
-            self._held -= ours
+            ours = self._running.remove(claims)
+            self._held.difference_update(ours)
             self._changed.notify_all()
         for claim in ours:
             logger.warning("execution.lease_lost", execution=str(claim.id), attempt=claim.attempt)

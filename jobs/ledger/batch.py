@@ -81,6 +81,16 @@ def locking(table: str) -> str:
     return "" if connection.vendor == "sqlite" else f"FOR NO KEY UPDATE OF {table}"
 
 
+def among_rows(column: str, key: str) -> str:
+    """SQL: whether `column` is the `key` of one of the rows.
+
+    To PostgreSQL an array of unknown length is a short one, so that it asks the index for each. Told that there are
+    hundreds, it read a table of some ten thousand from end to end for every batch.
+    """
+    rows = f"(SELECT {key} FROM r)"
+    return f"{column} IN {rows}" if connection.vendor == "sqlite" else f"{column} = ANY(ARRAY{rows})"
+
+
 def as_uuid(value: Any) -> UUID:
     """An id as it came back: SQLite returns text."""
     return value if isinstance(value, UUID) else UUID(value)

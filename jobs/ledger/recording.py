@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from jobs.ids import execution_id
-from jobs.ledger.batch import as_instant, as_uuid, as_uuids, locking, run, waits
+from jobs.ledger.batch import among_rows, as_instant, as_uuid, as_uuids, locking, run, waits
 from jobs.states import Cause, JobStatus, Status
 
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
@@ -59,7 +59,7 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
     rows = run(
         f"""
         SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs FROM jobs_job
-        WHERE id IN (SELECT this FROM r) ORDER BY id {locking("jobs_job")}
+        WHERE {among_rows("id", "this")} ORDER BY id {locking("jobs_job")}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],

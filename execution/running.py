@@ -1,0 +1,40 @@
+"""The claims whose handlers are not done yet, and how many threads they keep busy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+
+from execution.broker.base import Bundle
+from jobs.ledger import Claim
+
+
+class Running:
+    """Not safe to share between threads: whoever uses it holds a lock."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._bundle = bundle
+        self._claims: set[Claim] = set()
+        self._by_task: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self._claims)
+
+    def __contains__(self, claim: Claim) -> bool:
+        return claim in self._claims
+
+    @property
+    def threads(self) -> int:
+        """Those that are busy: a bundle of fast ones shares one, and it may be over before the next is claimed."""
+        return sum(-(-count // self._bundle(task)) for task, count in self._by_task.items())
+
+    def add(self, claims: Collection[Claim]) -> None:
+        self._claims.update(claims)
+        self._by_task.update(claim.task for claim in claims)
+
+    def remove(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Forget these; return those that were running."""
+        ours = [claim for claim in claims if claim in self._claims]
+        self._claims.difference_update(ours)
+        self._by_task.subtract(claim.task for claim in ours)
+        return ours
