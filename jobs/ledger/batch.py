@@ -45,16 +45,17 @@ def run(
     """Execute `statement` over `rows` and return what it returns.
 
     `columns` gives each column of `r` its PostgreSQL type; `%(name)s` in the statement stands for
-    one of `values`. With `lock`, the named table's rows whose id is the first column are locked
-    first, in the order of their ids, so that no two batches can wait for each other; and with `only`,
-    just those `locked` rows of which that is true.
+    one of `values`. With `lock`, the named table's rows whose id is the first column are locked first, in the order
+    of their ids, so that no two batches can wait for each other. Then `r` has only the rows for whose `locked` one
+    `only` is true, and it stays true for the length of the statement: the guard belongs there, not in the statement.
     """
     if not rows:
         return []
-    if connection.vendor == "sqlite":
-        source, parameters = _sqlite_source(columns, rows)
-    else:
-        source, parameters = _postgres_source(columns, rows, lock, only)
+    source, parameters = (
+        _sqlite_source(columns, rows) if connection.vendor == "sqlite" else _postgres_source(columns, rows)
+    )
+    if lock:
+        source = _held(source, next(iter(columns)), lock, only)
     values = {name: _scalar(value) for name, value in values.items()}
     with _cursor() as cursor:
         cursor.execute(f"WITH r AS ({source}) {statement}", parameters | values)
@@ -106,23 +107,29 @@ def as_uuids(rows: Iterable[tuple]) -> list[UUID]:
     return [as_uuid(value) for value, *_ in rows]
 
 
-def _postgres_source(
-    columns: Mapping[str, str], rows: Sequence[Row], lock: str, only: str
-) -> tuple[str, dict[str, Any]]:
+def _held(source: str, key: str, table: str, only: str) -> str:
+    """Those of the rows whose own row in `table` is as it should be, and is ours to change.
+
+    Looked up one by one on purpose. Asked for a join, PostgreSQL guesses how many will pass the guard, and where it
+    guesses one and thousands do, it goes through all of them for each.
+    """
+    if connection.vendor == "sqlite":  # which has one writer at a time anyway
+        return f"SELECT r.* FROM ({source}) AS r JOIN {table} AS locked ON locked.id = r.{key} WHERE {only}"
+    return f"""
+        SELECT r.* FROM ({source} ORDER BY {key}) AS r CROSS JOIN LATERAL (
+            SELECT FROM {table} AS locked WHERE locked.id = r.{key} AND {only} FOR NO KEY UPDATE
+        ) AS held
+    """
+
+
+def _postgres_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     """The rows as one array a column."""
-    key = next(iter(columns))
     many, same = _many_and_same(columns, rows)
     parameters = {f"r_{name}": _array(columns[name], array) for name, array in many.items()}
     parameters |= {f"r_{name}": value for name, value in same.items()}
     unnest = ", ".join(f"%(r_{name})s::{columns[name]}[]" for name in many)
     constants = "".join(f", %(r_{name})s::{columns[name]} AS {name}" for name in same)
-    source = f"SELECT r.*{constants} FROM unnest({unnest}) AS r({', '.join(many)})"
-    if lock:
-        source = f"""
-            SELECT r.* FROM ({source}) AS r JOIN {lock} AS locked ON locked.id = r.{key} WHERE {only}
-            ORDER BY locked.id FOR NO KEY UPDATE OF locked
-        """
-    return source, parameters
+    return f"SELECT r.*{constants} FROM unnest({unnest}) AS r({', '.join(many)})", parameters
 
 
 def _many_and_same(columns: Iterable[str], rows: Sequence[Row]) -> tuple[dict[str, tuple], dict[str, Any]]:

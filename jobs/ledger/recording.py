@@ -124,10 +124,10 @@ def record(
 def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> None:
     """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
     run(
-        f"""
+        """
         UPDATE jobs_execution SET queued_at = %(now)s, wake_at = %(wake_at)s,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
-        FROM r WHERE id = r.this AND attempt = r.made AND {waits("jobs_execution")}
+        FROM r WHERE id = r.this
         """,
         {"this": "uuid", "made": "integer"},
         list(sent),
@@ -143,11 +143,10 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(
-        """
-        UPDATE jobs_execution SET wake_at = %(wake_at)s FROM r WHERE id = r.this AND status = r.expected
-        """,
+        "UPDATE jobs_execution SET wake_at = %(wake_at)s FROM r WHERE id = r.this",
         {"this": "uuid", "expected": "text"},
         [(one, status.value) for one, status in executions],
         lock="jobs_execution",
+        only="locked.status = r.expected",
         wake_at=wake_at,
     )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from jobs.ledger.batch import as_uuid, run
-from jobs.ledger.claiming import Attempted
+from jobs.ledger.claiming import HELD, Attempted
 from jobs.models import Attempt
 from jobs.states import FINAL, AttemptOutcome, Status
 
@@ -52,11 +52,12 @@ def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
         """
         UPDATE jobs_execution SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
             error = ''
-        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s RETURNING id, attempt
+        FROM r WHERE id = r.this RETURNING id, attempt
         """,
         {"this": "uuid", "mine": "integer", "answer": "jsonb", "done": "timestamptz"},
         [(one.execution_id, one.attempt, one.result, one.at) for one in outcomes],
         lock="jobs_execution",
+        only=HELD,
         running=Status.RUNNING.value,
         completed=Status.COMPLETED.value,
     )
@@ -71,7 +72,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
             finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
             not_before = coalesce(r.again, not_before), forgiven = forgiven + r.pardon
-        FROM r WHERE id = r.this AND attempt = r.mine AND status = %(running)s RETURNING id, attempt, status
+        FROM r WHERE id = r.this RETURNING id, attempt, status
         """,
         {
             "this": "uuid",
@@ -100,6 +101,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             for one in outcomes
         ],
         lock="jobs_execution",
+        only=HELD,
         running=Status.RUNNING.value,
         cancelled=Status.CANCELLED.value,
     )

@@ -87,8 +87,8 @@ def no_fencing() -> None:
     from jobs.ledger import settling
 
     Executor._lose = lambda self, attempts: None
-    guard = "AND attempt = r.mine AND status = %(running)s"
-    _rewrite(settling, f"{guard} RETURNING id, attempt", "RETURNING id, r.mine")
+    settling.HELD = "true"
+    _rewrite(settling, "RETURNING id, attempt", "RETURNING id, r.mine")
 
 
 def attempt_counted_at_end() -> None:
