@@ -57,7 +57,7 @@ class Day:
     def acts(self) -> list[Act]:
         return [
             Act("the database's due index: a lease", self.lease, self.come_due),
-            Act("a poller's round, 500 due", self.poll, self.come_due),
+            Act("a poller's round, a batch due", self.poll, self.come_due),
             Act("a poller's round, nothing due", self.poller.tick),
             Act("marking what waits as queued", self.poller.stop),
             Act("the recoverer's sweep, workers lost", self.recoverer.tick, self.lose_workers),

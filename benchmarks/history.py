@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 WARM_UP = 2  # rounds
 JOBS = 1_000  # that the history is spread over
+MOST_DISTANT = 100_000  # jobs besides that are not due
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -66,9 +67,9 @@ def ready(stored: int) -> list[Act]:
     from benchmarks.pages import Pages
 
     history(stored, of_jobs=JOBS)
-    distant(JOBS)
-    day = Day()
-    return [*day.acts(), *Pages(timezone.now() - timedelta(seconds=stored / 2)).acts()]
+    distant(min(stored, MOST_DISTANT))
+    pages = Pages(timezone.now() - timedelta(seconds=stored / 2))
+    return [*Day().acts(), *pages.acts(), *pages.searched()]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The pages of lists that people and scripts look at: the API's and the admin's, asked for in this process.
 
-The first page, one from the middle of the history, and those that are narrowed down: to what most rows are, to what few
-are, and to what none is.
+The first page, one from the middle of the history, and those that are narrowed down.
 """
 
 from __future__ import annotations
@@ -40,24 +39,16 @@ class Pages:
             "jobs": ("jobs", {}),
             "jobs, from a cursor": ("jobs", {"cursor": _cursor(self._middle_job())}),
             "jobs that are finished": ("jobs", {"status": "FINISHED"}),
-            "jobs that are paused, of which there are none": ("jobs", {"status": "PAUSED"}),
             "executions": ("executions", {}),
             "executions, from a deep cursor": ("executions", {"cursor": self._deep}),
             "executions that completed": ("executions", {"status": "COMPLETED"}),
-            "executions that failed": ("executions", {"status": "FAILED"}),
-            "executions that failed, from a deep cursor": ("executions", {"status": "FAILED", "cursor": self._deep}),
-            "executions that are retried, of which there are few or none": ("executions", {"status": "RETRYING"}),
-            "executions that were skipped, of which there are none": ("executions", {"status": "SKIPPED"}),
-            "executions of a task that never ran": ("executions", {"task": "unheard_of"}),
             "executions of a job": (of_job, {}),
             "executions of a job, from a deep cursor": (of_job, {"cursor": self._deep}),
-            "executions of a job that failed": (of_job, {"status": "FAILED"}),
         }
         of_admin = {
             "jobs": ("job", {}),
             "executions": ("execution", {}),
             "executions, a far page": ("execution", {"p": str(FAR)}),
-            "executions that failed": ("execution", {"status__exact": "FAILED"}),
             "dead letters": ("execution", {"status__exact": "FAILED", "discarded_at__isempty": "1"}),
             "attempts": ("attempt", {}),
             "audit events": ("auditevent", {}),
@@ -66,6 +57,24 @@ class Pages:
             *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
             Act("dead letters, first page", self._dead_letters),
             *(Act(f"admin: {name}", partial(self._look, path, query)) for name, (path, query) in of_admin.items()),
+        ]
+
+    def searched(self) -> list[Act]:
+        """Those that look for what few rows are, or none."""
+        of_job = f"jobs/{self._busiest()}/executions"
+        asked = {
+            "jobs that are paused, of which there are none": ("jobs", {"status": "PAUSED"}),
+            "executions that failed, one in a thousand": ("executions", {"status": "FAILED"}),
+            "executions that failed, from a deep cursor": ("executions", {"status": "FAILED", "cursor": self._deep}),
+            "executions that are being retried, which are few": ("executions", {"status": "RETRYING"}),
+            "executions that are running, which are none": ("executions", {"status": "RUNNING"}),
+            "executions that were skipped, of which there are none": ("executions", {"status": "SKIPPED"}),
+            "executions of a job that failed, which are few": (of_job, {"status": "FAILED"}),
+            "executions of a task that never ran": ("executions", {"task": "unheard_of"}),
+        }
+        return [
+            *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
+            Act("admin: executions that failed", partial(self._look, "execution", {"status__exact": "FAILED"})),
         ]
 
     def _ask(self, path: str, query: dict[str, str]) -> None:

@@ -67,7 +67,7 @@ def quick(rounds: int) -> Sizes:
         short_history=5_000,
         long_history=50_000,
         looks=2,
-        explained=50_000,
+        explained=100_000,
         settling_in=5,
         memory_every=3,
         memory_looks=3,

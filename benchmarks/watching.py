@@ -19,7 +19,7 @@ import psycopg
 OURS = ("accounts", "benchmarks", "execution", "jobs", "scheduling")
 MERELY_SENDS = (__name__, "jobs.ledger.batch")  # modules that say nothing of what a statement is for
 EXPLAINED = re.compile(r"\s*(WITH|SELECT|INSERT|UPDATE|DELETE)\b", re.IGNORECASE)
-SCANNED = re.compile(r"\bSeq Scan on (\w+)")
+SCANNED = re.compile(r"\bSeq Scan on (\w+)(?!.*\(never executed\))")
 TOOK = re.compile(r"^Execution Time: ([\d.]+) ms", re.MULTILINE)
 
 

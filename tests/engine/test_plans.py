@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -14,8 +15,9 @@ from tests.engine.conftest import Anything
 
 pytestmark = pytest.mark.skipif(connection.vendor != "postgresql", reason="plans are PostgreSQL's")
 
-STORED = 100_000  # executions: with fewer, reading all of them is the better plan for a batch of 500
-JOBS = 50_000
+STORED = 50_000  # executions
+JOBS = 20_000
+BATCH = 100  # so much less than is stored that reading all of it is never the better plan
 HOT = {  # each sends at least one of the statements that are looked at
     "scheduling.rebuild.restore_overdue",
     "jobs.ledger.leasing.lease_due",
@@ -33,10 +35,11 @@ HOT = {  # each sends at least one of the statements that are looked at
 
 
 @pytest.fixture
-def loaded(transactional_db: None) -> Iterator[None]:
+def loaded(transactional_db: None, settings: Any) -> Iterator[None]:
     from benchmarks.fleet import TASK
     from benchmarks.load import distant, history
 
+    settings.POLL_BATCH = BATCH
     task(TASK, payload=Anything)(lambda payload, run: None)
     distant(JOBS)
     history(STORED, of_jobs=100)
