@@ -18,6 +18,7 @@ from benchmarks.keeping import LATEST, RESULTS, keep, kept
 from benchmarks.report.headline import headline
 from benchmarks.report.lines import lines
 from benchmarks.report.page import BEGIN, begin, filled
+from benchmarks.report.pictures import pictures
 from benchmarks.report.table import as_text
 from benchmarks.servers import ServersMissing, servers
 
@@ -67,7 +68,7 @@ def _write_docs() -> int:
     page = filled(PAGE.read_text(encoding="utf-8"), latest, BEGIN)
     for name in FURTHER:
         if results := kept(f"{name}.json"):
-            page = filled(page, results, begin(name))
+            page = filled(page, results, begin(name), pictures(results))
     PAGE.write_text(page, encoding="utf-8")
     return 0
 

@@ -20,7 +20,7 @@ from benchmarks.acts import Act
 from benchmarks.load import tenant
 from jobs.models import Execution, Job
 
-FAR = 100  # pages into the admin's lists, which count pages
+FAR = 40  # pages into the admin's lists, which count pages
 
 
 class Pages:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from benchmarks.report.headline import Results
 from benchmarks.report.lines import lines
 from benchmarks.report.table import as_markdown
@@ -19,13 +21,14 @@ def begin(further: str) -> str:
     return f"<!-- {further}, {MADE}"
 
 
-def filled(page: str, results: Results, mark: str = BEGIN) -> str:
-    """The page with the table of these results, after that mark."""
+def filled(page: str, results: Results, mark: str = BEGIN, pictured: Iterable[str] = ()) -> str:
+    """The page with the table of these results, after that mark, and with these pictures."""
     before, found, rest = page.partition(mark)
     _, closed, after = rest.partition(END)
     if not found or not closed:
         raise NoPlace(f"The page has no place for the table: put {mark} and {END} on lines of their own.")
-    return f"{before}{mark}\n{_preface(results)}\n\n{as_markdown(lines(results))}\n{END}{after}"
+    shown = "".join(f"\n![{name}](../benchmarks/results/{name})\n" for name in pictured)
+    return f"{before}{mark}\n{_preface(results)}\n\n{as_markdown(lines(results))}\n{shown}{END}{after}"
 
 
 def _preface(results: Results) -> str:

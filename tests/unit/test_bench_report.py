@@ -243,6 +243,7 @@ def test_what_is_no_full_run_is_kept_apart(tmp_path: Path) -> None:
 def test_a_further_table_has_a_place_of_its_own() -> None:
     page = f"{BEGIN}\n{END}\n{begin('memory')}\n{END}\n"
 
-    both = filled(filled(page, RESULTS), {"run": RUN, "memory": MEMORY}, begin("memory"))
+    both = filled(filled(page, RESULTS), {"run": RUN, "memory": MEMORY}, begin("memory"), ["memory.svg"])
 
+    assert "(../benchmarks/results/memory.svg)" in both
     assert both.index("executions a second") < both.index(begin("memory")) < both.index("memory of the poller")
