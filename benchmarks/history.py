@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 WARM_UP = 2  # rounds
 JOBS = 1_000  # that the history is spread over
-MOST_DISTANT = 100_000  # jobs besides that are not due
+DISTANT = 50_000  # jobs besides that are not due
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def ready(stored: int) -> list[Act]:
     from benchmarks.pages import Pages
 
     history(stored, of_jobs=JOBS)
-    distant(min(stored, MOST_DISTANT))
+    distant(DISTANT)
     pages = Pages(timezone.now() - timedelta(seconds=stored / 2))
     return [*Day().acts(), *pages.acts(), *pages.searched()]
 
