@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 800, 270, 90, 50, 50
 NAME_HEIGHT = 16  # pixels from one curve's name to the next
+LETTER = 7  # pixels of a name's letter, about
 ROW, BAR = 34, 22  # pixels from bar to bar, and of a bar
 LINE_HEIGHT = 240  # pixels of a line chart, without its margins
 INK, OURS, THEIRS, FAINT = "#1f2933", "#2b6cb0", "#a0aec0", "#cbd2d9"
@@ -34,15 +35,16 @@ def bar_chart(title: str, bars: Sequence[Bar], unit: str = "") -> str:
     """One bar a line, each with its number, drawn from zero: what is twice as long is twice as much."""
     height = TOP + ROW * len(bars) + 12
     most = max((bar.value for bar in bars), default=0) or 1
+    left = max(LEFT, LETTER * max((len(bar.name) for bar in bars), default=0))
     parts = []
     for place, bar in enumerate(bars):
         top = TOP + ROW * place
-        length = (WIDTH - LEFT - RIGHT) * bar.value / most
+        length = (WIDTH - left - RIGHT) * bar.value / most
         colour = OURS if bar.ours else THEIRS
         parts += [
-            _text(LEFT - 8, top + BAR - 6, bar.name, anchor="end"),
-            f'<rect x="{LEFT}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>',
-            _text(LEFT + length + 6, top + BAR - 6, f"{_number(bar.value)} {unit}".strip()),
+            _text(left - 8, top + BAR - 6, bar.name, anchor="end"),
+            f'<rect x="{left}" y="{top}" width="{length:.1f}" height="{BAR}" fill="{colour}"/>',
+            _text(left + length + 6, top + BAR - 6, f"{_number(bar.value)} {unit}".strip()),
         ]
     return _picture(title, height, parts)
 
@@ -131,7 +133,8 @@ def _picture(title: str, height: int, parts: Sequence[str]) -> str:
 
 
 def _text(x: float, y: float, words: str, *, anchor: str = "start", colour: str = INK) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(words)}</text>'
+    fill = "" if colour == INK else f' fill="{colour}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{fill}>{escape(words)}</text>'
 
 
 def _number(value: float) -> str:
