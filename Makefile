@@ -29,8 +29,9 @@ oracle: .venv/tests
 ROUNDS ?= 3
 QUICK ?=
 ONLY ?=
+MORE ?=
 bench: .venv/tests .venv-peers/installed
-	@$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m benchmarks --rounds $(ROUNDS) $(if $(QUICK),--quick) $(if $(ONLY),--only $(ONLY)) $(if $(MORE),--more)
 
 lint: .venv/tests
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """`make bench`: measures everything side by side, and ends with one line of JSON. It parses, wires and prints.
 
-python -m benchmarks [--rounds 3] [--quick] [--only NAME,…]    measures
-python -m benchmarks --write-docs                              fills docs/performance.md from the last full run
+python -m benchmarks [--rounds 3] [--quick] [--only NAME,…] [--more]    measures
+python -m benchmarks --write-docs                                       fills docs/performance.md from what is kept
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import sys
 from pathlib import Path
 
 from benchmarks import sizes
-from benchmarks.everything import MEASUREMENTS, failed, measure
-from benchmarks.report.headline import Results, headline
+from benchmarks.everything import FURTHER, MEASUREMENTS, USUAL, failed, measure
+from benchmarks.keeping import LATEST, RESULTS, keep, kept
+from benchmarks.report.headline import headline
 from benchmarks.report.lines import lines
-from benchmarks.report.page import filled
+from benchmarks.report.page import BEGIN, begin, filled
 from benchmarks.report.pictures import pictures
 from benchmarks.report.table import as_text
 from benchmarks.servers import ServersMissing, servers
 
-RESULTS = Path(__file__).with_name("results")
-LATEST = "latest.json"
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 
 
@@ -35,12 +34,10 @@ def main() -> int:
         with servers() as described:
             for line in described:
                 _say(line)
-            results = measure(size, options.only, _say)
+            results = measure(size, options.only or list(FURTHER if options.more else USUAL), _say)
     except ServersMissing as error:
         sys.exit(str(error))
-    # What is not a full run must not pass for one.
-    whole = set(options.only) == set(MEASUREMENTS) and not options.quick
-    _keep(results, RESULTS if whole else RESULTS / "partial")
+    keep(results)
     _say(f"\n{as_text(lines(results))}\n")
     _say(json.dumps(headline(results)))
     return int(failed(results))
@@ -50,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure everything side by side.")
     parser.add_argument("--rounds", type=int, default=3, help="of ours, the bare pipeline and the peers (default: 3)")
     parser.add_argument("--quick", action="store_true", help="just enough of everything to see that it works")
-    parser.add_argument("--only", type=_names, default=list(MEASUREMENTS), help=", ".join(MEASUREMENTS))
+    parser.add_argument("--only", type=_names, default=[], help=", ".join(MEASUREMENTS))
+    parser.add_argument("--more", action="store_true", help=f"those that take long instead: {', '.join(FURTHER)}")
     parser.add_argument("--write-docs", action="store_true", help=f"fill {PAGE.name} from the last full run")
     return parser
 
@@ -64,21 +62,14 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _keep(results: Results, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / LATEST).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    for name, text in pictures(results).items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 def _write_docs() -> int:
-    latest = RESULTS / LATEST
-    if not latest.exists():
-        sys.exit(
-            f"There is no {latest.relative_to(PAGE.parents[1])}. Make it with `make bench`, without QUICK and ONLY."
-        )
-    results = json.loads(latest.read_text(encoding="utf-8"))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+    if not (latest := kept(LATEST)):
+        sys.exit(f"There is no {LATEST} in {RESULTS.name}/. Make it with `make bench`, without QUICK and ONLY.")
+    page = filled(PAGE.read_text(encoding="utf-8"), latest, BEGIN)
+    for name in FURTHER:
+        if results := kept(f"{name}.json"):
+            page = filled(page, results, begin(name), pictures(results))
+    PAGE.write_text(page, encoding="utf-8")
     return 0
 
 

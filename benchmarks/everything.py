@@ -13,11 +13,24 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks import contest, curve, lone_latency, polling, schedules, steady, web
+from benchmarks import (
+    contest,
+    curve,
+    database_only,
+    history,
+    lone_latency,
+    memory,
+    plans,
+    polling,
+    schedules,
+    steady,
+    web,
+)
 from benchmarks.report.headline import Results
 from benchmarks.sizes import Sizes
 
-MEASUREMENTS: dict[str, Callable[[Sizes, Callable[[str], None]], dict[str, Any]]] = {
+Measurement = Callable[[Sizes, Callable[[str], None]], dict[str, Any]]
+USUAL: dict[str, Measurement] = {
     "lone": lone_latency.measure,
     "steady": steady.measure,
     "schedules": schedules.measure,
@@ -25,7 +38,15 @@ MEASUREMENTS: dict[str, Callable[[Sizes, Callable[[str], None]], dict[str, Any]]
     "curve": curve.measure,
     "polling": polling.measure,
     "web": web.measure,
+    "database": database_only.measure,
 }
+# Those that take too long to be part of every run; each is kept by itself, with its own date.
+FURTHER: dict[str, Measurement] = {
+    "plans": plans.measure,
+    "history": history.measure,
+    "memory": memory.measure,
+}
+MEASUREMENTS = USUAL | FURTHER
 
 
 def measure(sizes: Sizes, names: Collection[str], say: Callable[[str], None]) -> Results:

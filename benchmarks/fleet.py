@@ -7,16 +7,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from urllib.request import urlopen
 
 import psycopg
 
 from benchmarks.scratch import own_database
 from tests.servers import names
+from tests.whole.processes import free_port
 
+START_PATIENCE = 60  # seconds for the web server's first answer
 STOP_PATIENCE = 30  # seconds
+WEB_THREADS = 4  # as many as by default
+BESIDES = ("REDIS_URL", "AMQP_URL")  # the servers besides the database
 TASK = "nothing"
 
 
@@ -43,7 +49,8 @@ class Fleet:
         ).stdout
 
     def start(self, *command: str) -> None:
-        self.processes.append(subprocess.Popen([sys.executable, *command], env=self.env))
+        # The pipe is never written to. The web server ends when its other end is closed: with us, however we went.
+        self.processes.append(subprocess.Popen([sys.executable, *command], env=self.env, stdin=subprocess.PIPE))
 
     def start_pollers(self, count: int = 1) -> None:
         for _ in range(count):
@@ -52,6 +59,22 @@ class Fleet:
     def start_executors(self, count: int = 1, *, concurrency: int = 16) -> None:
         for _ in range(count):
             self.start("manage.py", "run_executor", "--tasks", TASK, "--concurrency", str(concurrency))
+
+    def start_recoverer(self) -> None:
+        self.start("manage.py", "run_recoverer")
+
+    def start_web(self) -> str:
+        """Start a web server, and return its address once it answers."""
+        host, port = "127.0.0.1", free_port()
+        self.start("-m", "scheduler_project.serve", host, str(port), str(WEB_THREADS))
+        address = f"http://{host}:{port}"
+        deadline = time.monotonic() + START_PATIENCE
+        while not _answers(f"{address}/healthz"):
+            self.check()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"The web server did not answer within {START_PATIENCE} s.")
+            time.sleep(0.1)
+        return address
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(self.database, autocommit=True)
@@ -75,12 +98,22 @@ class Fleet:
         self.processes.clear()
 
 
+def _answers(address: str) -> bool:
+    try:
+        with urlopen(address, timeout=2):
+            return True
+    except OSError:
+        return False
+
+
 @contextmanager
-def fleet() -> Iterator[Fleet]:
-    """An empty installation in the mode that the environment describes, migrated."""
+def fleet(*, database_only: bool = False) -> Iterator[Fleet]:
+    """An empty installation in the mode that the environment describes, or on its database alone, migrated."""
     with tempfile.TemporaryDirectory(prefix="punctual-bench-") as folder, own_database() as database:
         prefix = f"bench-{os.getpid()}."
         env = os.environ | database
+        if database_only:
+            env = {name: value for name, value in env.items() if name not in BESIDES}
         env |= {"PUNCTUAL_VAR": folder, "NAME_PREFIX": prefix, "LOG_LEVEL": "WARNING", "EXTRA_APPS": "benchmarks"}
         env |= {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings"}
         made = Fleet(env, prefix)
@@ -89,7 +122,7 @@ def fleet() -> Iterator[Fleet]:
             yield made
         finally:
             made.stop()
-            if url := os.environ.get("REDIS_URL"):
+            if url := made.env.get("REDIS_URL"):
                 names.wipe_redis(url, prefix)
-            if url := os.environ.get("AMQP_URL"):
+            if url := made.env.get("AMQP_URL"):
                 names.delete_queues(url, prefix, [TASK])

@@ -3,7 +3,7 @@
 jobs COUNT SECONDS                      due once, all at one instant, so many seconds from now, which is printed
 lone COUNT SECONDS                      due once, one at a time, at irregular instants, which are printed
 recurring COUNT SECONDS EVERY SPREAD    due every so often, first within a spread, of which the start is printed
-history COUNT                           executions that are long over: tables and indexes of a size worth measuring
+history COUNT [JOBS]                    executions that are long over: tables and indexes of a size worth measuring
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from jobs.models import Job
 
 BATCH = 2000
+CHUNK = 1_000_000  # executions of the history in one statement
+FAILING = 997  # one in so many executions of the history is a dead letter; a prime, so that any job has some
 TAKES = 0.000_01  # seconds an execution of the task: about what executors find out themselves
 GAPS = (0.15, 0.45)  # seconds from one lone job to the next: enough for the one to be over, in step with nothing
 HISTORY = """
@@ -31,10 +34,15 @@ HISTORY = """
         not_before, recorded_at, queued_at, started_at, finished_at, worker, error, reason)
     SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '8' || substr(md5(n::text), 2, 3)
             || '8' || substr(md5(n::text), 6, 15))::uuid,
-        job.id, job.tenant_id, %(task)s, 5, 'schedule', 'COMPLETED', 1, 0, at, at, at, at, at, at, 'then-1', '', ''
-    FROM jobs_job AS job, generate_series(1, %(count)s) AS n,
-        LATERAL (SELECT now() - n * interval '1 second' AS at) AS past
-    WHERE job.id = %(job)s
+        (%(jobs)s::uuid[])[1 + n %% %(of_jobs)s], %(tenant)s, %(task)s, 5, 'schedule',
+        CASE WHEN n %% %(failing)s = 0 THEN 'FAILED' ELSE 'COMPLETED' END, 1, 0,
+        at, at, at, at, at, at, 'then-1', '', ''
+    FROM generate_series(%(first)s, %(last)s) AS n,
+        LATERAL (SELECT %(until)s::timestamptz - (%(count)s - n) * interval '1 second' AS at) AS past
+"""
+INDEXES = """
+    SELECT indexname, indexdef FROM pg_indexes
+    WHERE tablename = 'jobs_execution' AND indexname NOT IN (SELECT conname FROM pg_constraint)
 """
 # Ids in the order of creation, as those of real jobs are; due a second apart, from the day after tomorrow on.
 COPIES = {
@@ -88,17 +96,42 @@ def distant(count: int) -> None:
         )
 
 
-def history(count: int) -> None:
+def history(count: int, of_jobs: int = 1) -> None:
     """Give tables and indexes a size worth measuring. Whoever has run this much knows how long the task takes."""
     from django.db import connection
+    from django.utils import timezone
 
     from jobs.models import Job
 
-    job = Job.objects.create(tenant=tenant(), task=TASK, payload={}, schedule={"type": "once"}, status="FINISHED")
+    past = {"task": TASK, "payload": {}, "schedule": {"type": "once"}, "status": "FINISHED"}
+    jobs = Job.objects.bulk_create([Job(tenant=tenant(), **past) for _ in range(of_jobs)], batch_size=BATCH)
+    values = {"task": TASK, "tenant": tenant().pk, "jobs": [job.id for job in jobs], "of_jobs": of_jobs}
+    values |= {"count": count, "failing": FAILING, "until": timezone.now()}
+    with connection.cursor() as cursor, _without_indexes(cursor, count > CHUNK):
+        for first in range(1, count + 1, CHUNK):
+            last = min(first + CHUNK - 1, count)
+            cursor.execute(HISTORY, values | {"first": first, "last": last})
+            if count > CHUNK:
+                print(f"history: {last:,} of {count:,} executions stored", file=sys.stderr, flush=True)
     with connection.cursor() as cursor:
-        cursor.execute(HISTORY, {"task": TASK, "count": count, "job": job.id})
         cursor.execute("VACUUM ANALYZE jobs_execution")
+        cursor.execute("VACUUM ANALYZE jobs_job")
     learned()
+
+
+@contextmanager
+def _without_indexes(cursor: Any, worth_it: bool) -> Iterator[None]:
+    """Take the indexes away and make them anew at the end: for millions of rows that is the faster way."""
+    dropped = []
+    if worth_it:
+        cursor.execute(INDEXES)
+        dropped = cursor.fetchall()
+    for name, _ in dropped:
+        cursor.execute(f'DROP INDEX "{name}"')
+    yield
+    for name, definition in dropped:
+        cursor.execute(definition)
+        print(f"history: index {name} made", file=sys.stderr, flush=True)
 
 
 def learned() -> None:
@@ -133,7 +166,7 @@ def main(what: str, count: int, seconds: float = 0, every: float = 0, spread: fl
         case "recurring":
             print(recurring(count, seconds, every=int(every), spread=spread)[0].next_run_at.timestamp())
         case "history":
-            history(count)
+            history(count, of_jobs=int(seconds) or 1)
 
 
 if __name__ == "__main__":

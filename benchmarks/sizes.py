@@ -37,6 +37,14 @@ class Sizes:
     polls: int = 15  # rounds of the poller
     posting: int = 8  # seconds
     bulk_calls: int = 10  # of a thousand jobs each
+    # Further ones, which are no part of the ten minutes.
+    short_history: int = 100_000  # executions
+    long_history: int = 10_000_000
+    looks: int = 7  # rounds of everything that is timed on either
+    explained: int = 500_000  # executions stored while statements are explained
+    settling_in: int = 90  # seconds of the load before memory is looked at
+    memory_every: int = 60  # seconds from look to look
+    memory_looks: int = 10  # besides the first
 
 
 def quick(rounds: int) -> Sizes:
@@ -56,6 +64,13 @@ def quick(rounds: int) -> Sizes:
         polls=5,
         posting=2,
         bulk_calls=2,
+        short_history=5_000,
+        long_history=50_000,
+        looks=2,
+        explained=100_000,
+        settling_in=5,
+        memory_every=3,
+        memory_looks=3,
     )
 
 

@@ -29,8 +29,8 @@ ABSENT = (404, 405)  # what an address that is no route answers, or one that loo
 class Refused(Exception):
     """An answer that is no success."""
 
-    def __init__(self, path: str, status: int, body: bytes) -> None:
-        super().__init__(f"POST {path} was answered with {status}: {body[:300].decode(errors='replace')}")
+    def __init__(self, asked: str, status: int, body: bytes) -> None:
+        super().__init__(f"{asked} was answered with {status}: {body[:300].decode(errors='replace')}")
         self.status = status
 
 
@@ -41,12 +41,18 @@ class Client:
         self._connection = HTTPConnection(urlsplit(person.address).netloc, timeout=PATIENCE)
         self._headers = {"Content-Type": "application/json", "Authorization": f"Bearer {person.token}"}
 
+    def get(self, path: str) -> bytes:
+        return self._ask("GET", path)
+
     def post(self, path: str, body: bytes) -> bytes:
-        self._connection.request("POST", path, body, self._headers)
+        return self._ask("POST", path, body)
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        self._connection.request(method, path, body, self._headers)
         answer = self._connection.getresponse()
         told = answer.read()
         if answer.status >= 300:
-            raise Refused(path, answer.status, told)
+            raise Refused(f"{method} {path}", answer.status, told)
         return told
 
 
@@ -65,7 +71,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _one_by_one(person: Person, seconds: float) -> float:
-    body = json.dumps(_job()).encode()
+    body = json.dumps(job_of_tomorrow()).encode()
     clients = [Client(person) for _ in range(CLIENTS)]
 
     def post_until(end: float, client: Client) -> int:
@@ -85,7 +91,7 @@ def _one_by_one(person: Person, seconds: float) -> float:
 
 
 def _by_the_thousand(person: Person, calls: int) -> float:
-    body = json.dumps({"jobs": [_job()] * A_CALL}).encode()
+    body = json.dumps({"jobs": [job_of_tomorrow()] * A_CALL}).encode()
     client = Client(person)
     client.post("/api/v1/jobs/bulk", body)
     begun = time.monotonic()
@@ -95,7 +101,7 @@ def _by_the_thousand(person: Person, calls: int) -> float:
     return created / (time.monotonic() - begun)
 
 
-def _job() -> dict[str, Any]:
+def job_of_tomorrow() -> dict[str, Any]:
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     return {
         "task": "send_email",

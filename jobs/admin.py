@@ -12,6 +12,7 @@ from django.http import HttpRequest
 
 from jobs import dead_letters, services
 from jobs.admin_forms import JobForm
+from jobs.admin_lists import BoundedList, TaskFilter
 from jobs.models import Attempt, AuditEvent, Execution, Job
 from jobs.states import IllegalMove
 from jobs.timeline import timeline
@@ -49,15 +50,14 @@ def job_action(description: str, act: Callable[..., Any]) -> Callable[..., None]
 
 
 @admin.register(Job)
-class JobAdmin(admin.ModelAdmin):
+class JobAdmin(BoundedList, admin.ModelAdmin):
     form = JobForm
     list_display = ["__str__", "task", "status", "priority", "next_run_at", "tenant"]
-    list_filter = ["status", "priority", "task"]
+    list_filter = ["status", "priority", TaskFilter]
     list_select_related = ["tenant"]
     search_fields = ["name", "id"]
     autocomplete_fields = ["tenant"]
     readonly_fields = ["status", "next_run_at", "owner", "created_at", "updated_at"]
-    show_full_result_count = False
     actions = [
         job_action("Pause", services.pause_job),
         job_action("Resume", services.resume_job),
@@ -116,12 +116,11 @@ class AttemptInline(ReadOnly, admin.StackedInline):
 
 
 @admin.register(Execution)
-class ExecutionAdmin(ReadOnly, admin.ModelAdmin):
+class ExecutionAdmin(ReadOnly, BoundedList, admin.ModelAdmin):
     list_display = ["id", "job", "task", "status", "attempt", "due_at", "started_at", "finished_at", "error"]
-    list_filter = ["status", ("discarded_at", admin.EmptyFieldListFilter), "task", "cause"]
+    list_filter = ["status", ("discarded_at", admin.EmptyFieldListFilter), TaskFilter, "cause"]
     list_select_related = ["job"]
     search_fields = ["id", "job__id"]
-    show_full_result_count = False
     fields = ["id", "job", "tenant", "task", "priority", "cause", "status", "attempt", "history"]
     fields += ["worker", "effective_payload", "result", "error", "discarded_at", "reason"]
     inlines = [AttemptInline]
@@ -146,17 +145,15 @@ class ExecutionAdmin(ReadOnly, admin.ModelAdmin):
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnly, admin.ModelAdmin):
+class AttemptAdmin(ReadOnly, BoundedList, admin.ModelAdmin):
     list_display = ["execution", "number", "outcome", "error", "worker", "finished_at"]
     list_filter = ["outcome"]
     list_select_related = ["execution"]
     search_fields = ["execution__id", "error"]
-    show_full_result_count = False
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnly, admin.ModelAdmin):
+class AuditEventAdmin(ReadOnly, BoundedList, admin.ModelAdmin):
     list_display = ["at", "action", "job", "actor", "tenant"]
     list_filter = ["action"]
     list_select_related = ["job", "actor", "tenant"]
-    show_full_result_count = False

@@ -24,6 +24,7 @@ def headline(results: Results) -> dict[str, float | None]:
         "poll_ms_1m_jobs": at(results, "polling", "many", "ms"),
         "bulk_create_per_s": at(results, "web", "bulk_create_per_s"),
         "post_jobs_per_s": at(results, "web", "post_jobs_per_s"),
+        "executions_per_s_database": at(results, "database", "executions_per_s"),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from benchmarks.report import further
 from benchmarks.report.headline import Results, fastest_peer, headline
 from benchmarks.report.table import UNKNOWN, Line, number
 
@@ -95,6 +96,17 @@ def _web(web: dict[str, Any], results: Results) -> Iterator[Line]:
     )
 
 
+def _database(database: dict[str, Any], results: Results) -> Iterator[Line]:
+    note = (
+        f"no Redis, no RabbitMQ; {database['executors']} executors, 1 poller, {number(database['jobs'])} jobs due at "
+    )
+    note += f"once, {number(database['history'])} in the history; rounds: {_rounds(database['rounds'])}"
+    yield Line("executions a second, PostgreSQL alone", number(database["executions_per_s"]), note)
+    each = ", ".join(f"{kind} {microseconds:.0f}" for kind, microseconds in database["cpu_us"].items())
+    spent = sum(database["cpu_us"].values())
+    yield Line("CPU an execution, PostgreSQL alone", number(spent, "µs"), each)
+
+
 def _rounds(rounds: list[int]) -> str:
     return ", ".join(f"{one:,}" for one in rounds)
 
@@ -108,4 +120,8 @@ LINES: dict[str, Callable[[dict[str, Any], Results], Iterator[Line]]] = {
     "curve": _curve,
     "polling": _polling,
     "web": _web,
+    "database": _database,
+    "history": further.history_lines,
+    "memory": further.memory_lines,
+    "plans": further.plans_lines,
 }

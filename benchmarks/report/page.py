@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from benchmarks.report.headline import Results
 from benchmarks.report.lines import lines
 from benchmarks.report.table import as_markdown
 
-BEGIN, END = "<!-- made by python -m benchmarks --write-docs -->", "<!-- end -->"
+MADE, END = "made by python -m benchmarks --write-docs -->", "<!-- end -->"
+BEGIN = f"<!-- {MADE}"
 
 
 class NoPlace(Exception):
     """A page without the marks."""
 
 
-def filled(page: str, results: Results) -> str:
-    """The page with the table of these results."""
-    before, found, rest = page.partition(BEGIN)
+def begin(further: str) -> str:
+    """The mark before the table of a measurement that is kept by itself."""
+    return f"<!-- {further}, {MADE}"
+
+
+def filled(page: str, results: Results, mark: str = BEGIN, pictured: Iterable[str] = ()) -> str:
+    """The page with the table of these results, after that mark, and with these pictures."""
+    before, found, rest = page.partition(mark)
     _, closed, after = rest.partition(END)
     if not found or not closed:
-        raise NoPlace(f"The page has no place for the table: put {BEGIN} and {END} on lines of their own.")
-    return f"{before}{BEGIN}\n{_preface(results)}\n\n{as_markdown(lines(results))}\n{END}{after}"
+        raise NoPlace(f"The page has no place for the table: put {mark} and {END} on lines of their own.")
+    shown = "".join(f"\n![{name}](../benchmarks/results/{name})\n" for name in pictured)
+    return f"{before}{mark}\n{_preface(results)}\n\n{as_markdown(lines(results))}\n{shown}{END}{after}"
 
 
 def _preface(results: Results) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.report.further import growth
 from benchmarks.report.headline import Results, at
-from benchmarks.report.svg import Bar, Point, bar_chart, line_chart
+from benchmarks.report.svg import Bar, Point, bar_chart, curves_chart, line_chart
 
 
 def pictures(results: Results) -> dict[str, str]:
@@ -13,6 +14,8 @@ def pictures(results: Results) -> dict[str, str]:
         "executors.svg": _executors(results),
         "processors.svg": _processors(results),
         "polling.svg": _polling(results),
+        "history.svg": _history(results),
+        "memory.svg": _memory(results),
     }
     return {name: text for name, text in made.items() if text}
 
@@ -51,3 +54,20 @@ def _polling(results: Results) -> str:
     told = [poll for poll in (at(results, "polling", "few"), at(results, "polling", "many")) if poll]
     bars = [Bar(f"{poll['stored']:,} jobs stored", poll["ms"], ours=True) for poll in told]
     return bar_chart("A poller's round that dispatches 500 due jobs", bars, "ms") if bars else ""
+
+
+def _history(results: Results) -> str:
+    few, many = at(results, "history", "few"), at(results, "history", "many")
+    if not few or not many:
+        return ""
+    title = f"{many['stored']:,} executions in the history, times what {few['stored']:,} take"
+    return bar_chart(title, [Bar(name, times, ours=True) for name, times in growth(few, many).items()], "×")
+
+
+def _memory(results: Results) -> str:
+    samples = at(results, "memory", "mb")
+    if not samples:
+        return ""
+    minutes = [seconds / 60 for seconds in at(results, "memory", "at_s")]
+    curves = {kind: [Point(*place) for place in zip(minutes, mb, strict=True)] for kind, mb in samples.items()}
+    return curves_chart("Resident memory by kind of process", curves, across="minutes", up="MB")

@@ -66,20 +66,32 @@ class DatabaseInbox(Inbox):
         self.tasks = tasks
         self.clock = clock
         self.bundle = bundle
+        self._more = False  # whether the last look found something: then there is probably more
 
     @contextmanager
     def take(self, limit: int, *, wait: timedelta) -> Iterator[list[UUID]]:
+        # The claim commits with the transaction; until then rivals skip the rows.
+        if self._more:
+            with transaction.atomic():
+                if offered := self._look(limit):
+                    yield offered
+                    return
         self._await_work(wait)
-        now = self.clock.now()
-        # The claim commits with this transaction; until then rivals skip the rows.
         with transaction.atomic():
-            # A look for each task, because the index can serve one in order, but not several.
-            found = sorted(bundle for task in self.tasks for bundle in self._ready(task, now, limit))
-            offered: list[UUID] = []
-            for *_, bundle in found:
-                if len(offered) < limit:
-                    offered += bundle
+            offered = self._look(limit)
+            self._more = bool(offered)
             yield offered
+
+    def _look(self, limit: int) -> list[UUID]:
+        """Lock what waits and return it, most urgent first."""
+        now = self.clock.now()
+        # A look for each task, because the index can serve one in order, but not several.
+        found = sorted(bundle for task in self.tasks for bundle in self._ready(task, now, limit))
+        offered: list[UUID] = []
+        for *_, bundle in found:
+            if len(offered) < limit:
+                offered += bundle
+        return offered
 
     def _ready(self, task: str, now: datetime, limit: int) -> Iterator[tuple[int, datetime, tuple[UUID, ...]]]:
         """What waits, in bundles of one priority, each with what orders it among the others."""

@@ -8,6 +8,7 @@ New jobs and their audit events come in by the batch too.
 
 from jobs.ledger.claiming import Attempted, Claim, claim, heartbeat, read_claims
 from jobs.ledger.inserting import insert
+from jobs.ledger.leasing import lease_due
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
 
@@ -22,6 +23,7 @@ __all__ = [
     "claim",
     "heartbeat",
     "insert",
+    "lease_due",
     "let_rest",
     "lock_due",
     "mark_queued",

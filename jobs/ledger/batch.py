@@ -56,9 +56,14 @@ def run(
     )
     if lock:
         source = _held(source, next(iter(columns)), lock, only)
-    values = {name: _scalar(value) for name, value in values.items()}
+    return execute(f"WITH r AS ({source}) {statement}", parameters, **values)
+
+
+def execute(statement: str, parameters: Mapping[str, Any] | None = None, /, **values: Any) -> list[tuple]:
+    """Execute `statement` as it is and return what it returns; `parameters` are as the database stores them."""
+    adapted = {name: _scalar(value) for name, value in values.items()}
     with _cursor() as cursor:
-        cursor.execute(f"WITH r AS ({source}) {statement}", parameters | values)
+        cursor.execute(statement, {**(parameters or {}), **adapted})
         return cursor.fetchall() if cursor.description else []
 
 

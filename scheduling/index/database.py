@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
 
-from django.db import DatabaseError, connection, transaction
-from django.db.models import Q
+from django.db import DatabaseError, connection
 
+from jobs import ledger
 from jobs.models import Job
 from scheduling.index.base import DueIndex, IndexUnavailable
 
@@ -26,13 +26,7 @@ class DatabaseDueIndex(DueIndex):
         pass
 
     def lease(self, *, now: datetime, until: datetime, limit: int) -> list[UUID]:
-        with transaction.atomic():
-            free = Job.objects.due(now).filter(Q(leased_until=None) | Q(leased_until__lte=now))
-            # Jobs another poller is leasing at this moment are skipped, not waited for.
-            due = free.order_by("next_run_at").select_for_update(skip_locked=True, no_key=True)
-            jobs = list(due.values_list("pk", flat=True)[:limit])
-            Job.objects.filter(pk__in=jobs).update(leased_until=until)
-        return jobs
+        return ledger.lease_due(now=now, until=until, limit=limit)
 
     def settle(self, next_due: Mapping[UUID, datetime | None]) -> None:
         """Nothing to do: the transaction that recorded the next run ended the lease."""

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.services import register_admin
-from jobs import services
+from jobs import admin_lists, services
 from jobs.models import Attempt, AuditEvent, Execution, Job
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, JobStatus, Status
@@ -45,6 +45,22 @@ def test_every_list_opens_filtered_and_searched(root, execution, model) -> None:
 
     assert page.status_code == 200
     assert b"send_email" in page.content or b"Hourly" in page.content
+
+
+def test_a_list_is_narrowed_down_to_a_task(root, execution) -> None:
+    address = reverse("admin:jobs_execution_changelist")
+
+    assert "1 execution" in root.get(address, {"task": "send_email"}).content.decode()
+    assert "0 executions" in root.get(address, {"task": "http_request"}).content.decode()
+
+
+def test_a_long_list_is_counted_no_further_than_its_pages_are_turned(root, execution, monkeypatch) -> None:
+    monkeypatch.setattr(admin_lists, "MOST_COUNTED", 1)
+    services.run_job_now(execution.job, actor=None)
+
+    page = root.get(reverse("admin:jobs_execution_changelist")).content.decode()
+
+    assert "1 execution" in page and page.count('class="action-select"') >= 1
 
 
 def test_every_account_list_opens(root, team) -> None:

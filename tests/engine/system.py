@@ -17,7 +17,7 @@ from tests.servers import names
 
 OURS = ("record", "send_email")
 CHORES = ("nap", "loop", "stubborn", "crash", "exit", "alone", "together", "tidy")  # tests.chores
-TASKS = (*OURS, *CHORES)
+TASKS = (*OURS, *CHORES, "nothing")  # and the benchmarks' own
 PATIENCE = 20.0  # seconds a test waits for something that should happen at once
 
 

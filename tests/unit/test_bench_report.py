@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks import everything
+from benchmarks.keeping import keep, kept
+from benchmarks.report.further import slope
 from benchmarks.report.headline import headline
 from benchmarks.report.lines import lines
-from benchmarks.report.page import BEGIN, END, NoPlace, filled
+from benchmarks.report.page import BEGIN, END, NoPlace, begin, filled
 from benchmarks.report.pictures import pictures
-from benchmarks.report.svg import Bar, Point, bar_chart, line_chart
+from benchmarks.report.svg import Bar, Point, bar_chart, curves_chart, line_chart
 from benchmarks.report.table import as_markdown, as_text
 from benchmarks.starts import percentile
 
@@ -60,8 +64,36 @@ RESULTS: dict[str, Any] = {
     },
     "curve": {"executions_per_s": {"1": 4000.0, "2": 5000.0, "4": 5500.0}},
     "polling": {"few": {"stored": 1000, "ms": 40.0}, "many": {"stored": 1_000_000, "ms": 44.0}},
+    "database": {
+        "executions_per_s": 4100.0,
+        "rounds": [4000, 4100, 4200],
+        "all_started_s": 4.5,
+        "cpu_us": {"PostgreSQL": 150.0, "executor": 60.0},
+        "jobs": 20_000,
+        "executors": 2,
+        "history": 200_000,
+    },
     "web": {"clients": 4, "post_jobs_per_s": 300.0, "bulk_create_per_s": None, "note": "there is no such route"},
 }
+RUN: dict[str, Any] = RESULTS["run"]
+HISTORY: dict[str, Any] = {
+    "few": {"stored": 100_000, "ms": {"a claim": 40.0, "a page": 2.0}},
+    "many": {"stored": 10_000_000, "ms": {"a claim": 44.0, "a page": 80.0}},
+}
+MEMORY: dict[str, Any] = {
+    "per_s": 1000,
+    "executed": 700_000,
+    "at_s": [0.0, 60.0, 120.0],
+    "mb": {"poller": [80.0, 82.0, 84.0], "web": [90.0, 90.0, 90.0]},
+}
+PLANS: dict[str, Any] = {
+    "stored": 50_000,
+    "plans": [
+        {"act": "a claim", "place": "claim", "statement": "UPDATE x", "plan": "Index Scan", "ms": 1.5, "scanned": []},
+        {"act": "a page", "place": "page", "statement": "SELECT x", "plan": "Seq Scan", "ms": 9.0, "scanned": ["x"]},
+    ],
+}
+FURTHER_RESULTS: dict[str, Any] = {"run": RUN, "history": HISTORY, "memory": MEMORY, "plans": PLANS}
 
 
 def test_the_last_line_has_every_figure_by_its_name() -> None:
@@ -78,6 +110,7 @@ def test_the_last_line_has_every_figure_by_its_name() -> None:
         "poll_ms_1m_jobs": 44.0,
         "bulk_create_per_s": None,
         "post_jobs_per_s": 300.0,
+        "executions_per_s_database": 4100.0,
     }
 
 
@@ -141,7 +174,9 @@ def test_every_picture_can_be_drawn() -> None:
     drawn = pictures(RESULTS)
 
     assert drawn.keys() == {"throughput.svg", "executors.svg", "processors.svg", "polling.svg"}
-    for text in drawn.values():
+    further = pictures(FURTHER_RESULTS)
+    assert further.keys() == {"history.svg", "memory.svg"}
+    for text in (drawn | further).values():
         ElementTree.fromstring(text)
 
 
@@ -154,3 +189,61 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
     values = list(range(100, 0, -1))
 
     assert [percentile(values, share) for share in (0, 0.5, 0.99, 1)] == [1, 50, 99, 100]
+
+
+def test_what_grows_with_the_history_is_called_so() -> None:
+    claim, page = lines({"history": HISTORY})
+
+    assert (claim.value, page.value) == ("1.10 ×", "40.00 ×")
+    assert page.note.startswith("GROWS") and not claim.note.startswith("GROWS")
+
+
+def test_memory_is_told_as_growth_a_minute() -> None:
+    poller, web = lines({"memory": MEMORY})
+
+    assert (poller.value, web.value) == ("+2.00 MB a minute", "+0.00 MB a minute")
+    assert slope([1.0], [5.0]) == 0
+
+
+def test_a_statement_that_reads_a_whole_table_is_named() -> None:
+    explained, scans = lines({"plans": PLANS})
+
+    assert explained.value == "2"
+    assert scans.value == "1" and "a page: page" in scans.note
+
+
+def test_curves_end_with_their_names() -> None:
+    curves = {"one": [Point(0, 5), Point(2, 6)], "two": [Point(0, 6), Point(2, 6)]}
+    drawn = ElementTree.fromstring(curves_chart("t", curves, across="x", up="y"))
+
+    assert len(list(drawn.iter(f"{SVG}polyline"))) == 2
+    heights = [float(text.get("y", 0)) for text in drawn.iter(f"{SVG}text") if (text.text or "").endswith(": 6")]
+    assert len(heights) == 2 and abs(heights[0] - heights[1]) >= 16
+
+
+def test_further_measurements_are_kept_by_themselves(tmp_path: Path) -> None:
+    keep(FURTHER_RESULTS, tmp_path)
+
+    assert kept("memory.json", tmp_path) == {"run": RUN, "memory": MEMORY}
+    assert "Seq Scan" in (tmp_path / "plans.md").read_text() and (tmp_path / "memory.svg").exists()
+    assert kept("latest.json", tmp_path) is None and not (tmp_path / "partial").exists()
+
+
+def test_what_is_no_full_run_is_kept_apart(tmp_path: Path) -> None:
+    keep({"run": RUN, "web": RESULTS["web"]}, tmp_path)
+    keep({"run": RUN | {"quick": True}, "memory": MEMORY}, tmp_path)
+    keep({"run": RUN, "history": {"error": "It failed."}}, tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["partial"]
+    keep(RESULTS, tmp_path)
+    assert kept("latest.json", tmp_path) is not None
+    assert RESULTS.keys() - {"run"} == everything.USUAL.keys()
+
+
+def test_a_further_table_has_a_place_of_its_own() -> None:
+    page = f"{BEGIN}\n{END}\n{begin('memory')}\n{END}\n"
+
+    both = filled(filled(page, RESULTS), {"run": RUN, "memory": MEMORY}, begin("memory"), ["memory.svg"])
+
+    assert "(../benchmarks/results/memory.svg)" in both
+    assert both.index("executions a second") < both.index(begin("memory")) < both.index("memory of the poller")

@@ -6,6 +6,8 @@ import json
 import urllib.request
 from typing import Any
 
+DORA = {"username": "dora", "email": "dora@example.com", "password": "correct horse battery"}
+
 
 class Person:
     """Registers, signs in, and asks."""
@@ -13,9 +15,12 @@ class Person:
     def __init__(self, address: str) -> None:
         self.address = address
         self.token = ""
-        who = {"username": "dora", "email": "dora@example.com", "password": "correct horse battery"}
-        self.ask("POST", "/api/v1/auth/register", who)
-        self.token = self.ask("POST", "/api/v1/auth/token", who)["access"]
+        self.ask("POST", "/api/v1/auth/register", DORA)
+        self.sign_in()
+
+    def sign_in(self) -> None:
+        self.token = ""
+        self.token = self.ask("POST", "/api/v1/auth/token", DORA)["access"]
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         headers = {"Content-Type": "application/json"}

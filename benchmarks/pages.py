@@ -1,0 +1,105 @@
+"""The pages of lists that people and scripts look at: the API's and the admin's, asked for in this process.
+
+The first page, one from the middle of the history, and those that are narrowed down.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from datetime import datetime
+from functools import partial
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.test import Client
+from rest_framework_simplejwt.tokens import AccessToken
+
+from accounts.models import User
+from benchmarks.acts import Act
+from benchmarks.load import tenant
+from jobs.models import Execution, Job
+
+FAR = 40  # pages into the admin's lists, which count pages
+
+
+class Pages:
+    def __init__(self, middle: datetime) -> None:
+        """`middle` is a time halfway through the history."""
+        self._tenant = tenant()
+        self._token = str(AccessToken.for_user(self._tenant.members.get()))
+        self._client = Client(headers={"host": "localhost"})
+        self._admin = Client(headers={"host": "localhost"})
+        self._admin.force_login(User.objects.create_superuser("root-of-bench", password="correct horse battery"))
+        self._deep = _cursor(UUID(int=int(middle.timestamp() * 1000) << 80))
+
+    def acts(self) -> list[Act]:
+        of_job = f"jobs/{self._busiest()}/executions"
+        asked = {
+            "jobs": ("jobs", {}),
+            "jobs, from a cursor": ("jobs", {"cursor": _cursor(self._middle_job())}),
+            "jobs that are finished": ("jobs", {"status": "FINISHED"}),
+            "executions": ("executions", {}),
+            "executions, from a deep cursor": ("executions", {"cursor": self._deep}),
+            "executions that completed": ("executions", {"status": "COMPLETED"}),
+            "executions of a job": (of_job, {}),
+            "executions of a job, from a deep cursor": (of_job, {"cursor": self._deep}),
+        }
+        of_admin = {
+            "jobs": ("job", {}),
+            "executions": ("execution", {}),
+            "executions, a far page": ("execution", {"p": str(FAR)}),
+            "dead letters": ("execution", {"status__exact": "FAILED", "discarded_at__isempty": "1"}),
+            "attempts": ("attempt", {}),
+            "audit events": ("auditevent", {}),
+        }
+        return [
+            *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
+            Act("dead letters, first page", self._dead_letters),
+            *(Act(f"admin: {name}", partial(self._look, path, query)) for name, (path, query) in of_admin.items()),
+        ]
+
+    def searched(self) -> list[Act]:
+        """Those that look for what few rows are, or none."""
+        of_job = f"jobs/{self._busiest()}/executions"
+        asked = {
+            "jobs that are paused, of which there are none": ("jobs", {"status": "PAUSED"}),
+            "executions that failed, one in a thousand": ("executions", {"status": "FAILED"}),
+            "executions that failed, from a deep cursor": ("executions", {"status": "FAILED", "cursor": self._deep}),
+            "executions that are being retried, which are few": ("executions", {"status": "RETRYING"}),
+            "executions that are running, which are none": ("executions", {"status": "RUNNING"}),
+            "executions that were skipped, of which there are none": ("executions", {"status": "SKIPPED"}),
+            "executions of a job that failed, which are few": (of_job, {"status": "FAILED"}),
+            "executions of a task that never ran": ("executions", {"task": "unheard_of"}),
+        }
+        return [
+            *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
+            Act("admin: executions that failed", partial(self._look, "execution", {"status__exact": "FAILED"})),
+        ]
+
+    def _ask(self, path: str, query: dict[str, str]) -> None:
+        _succeeded(self._client.get(f"/api/v1/{path}", query, headers={"authorization": f"Bearer {self._token}"}))
+
+    def _look(self, path: str, query: dict[str, str]) -> None:
+        _succeeded(self._admin.get(f"/admin/jobs/{path}/", query))
+
+    def _dead_letters(self) -> None:
+        list(Execution.objects.for_tenant(self._tenant).dead().order_by("-pk")[: settings.PAGE_SIZE])
+
+    def _busiest(self) -> UUID:
+        """A job with history: the latest execution's."""
+        return Execution.objects.filter(worker="then-1").order_by("-pk").values_list("job", flat=True)[0]
+
+    def _middle_job(self) -> UUID:
+        jobs = Job.objects.for_tenant(self._tenant).order_by("pk").values_list("pk", flat=True)
+        return jobs[jobs.count() // 2]
+
+
+def _cursor(position: UUID) -> str:
+    """As our own answers have it in their links to the next page."""
+    return b64encode(urlencode({"p": str(position)}).encode()).decode()
+
+
+def _succeeded(answer) -> None:
+    if answer.status_code != 200:
+        raise RuntimeError(f"{answer.request['PATH_INFO']} was answered with {answer.status_code}.")
