@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import uuid
+from typing import NamedTuple
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
 
+class Standing(NamedTuple):
+    """What a user is in the tenant that a request speaks for."""
+
+    wanted: str | None  # the tenant, as the request names it
+    membership: Membership | None
+
+
 class User(AbstractUser):
     """A person who signs in. Owns nothing: jobs belong to a tenant."""
+
+    standing: Standing | None = None  # where it was read together with the user
 
 
 class Tenant(models.Model):

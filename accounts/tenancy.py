@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from accounts.models import Membership, User
 
 HEADER = "X-Tenant-ID"
@@ -23,24 +25,34 @@ def membership_for(user: User, wanted: str | None, *, to_write: bool) -> Members
 
     A tenant that exists but is not theirs is told from one that does not exist by nobody.
     """
-    own = user.memberships.select_related("tenant").order_by("created_at", "id")
-    membership = own.first() if wanted is None else own.filter(tenant=_id(wanted)).first()
+    known = user.standing is not None and user.standing.wanted == wanted
+    membership = user.standing.membership if known else _find(user, wanted)
     if membership is None:
-        raise UnknownTenant(_remedy(own, wanted))
+        raise UnknownTenant(_remedy(user, wanted))
     if to_write and membership.role not in MAY_WRITE:
         raise MayOnlyLook(f"In {membership.tenant} you are a {membership.role}. Ask an owner to make you a member.")
     return membership
 
 
-def _id(text: str) -> UUID | None:
+def _own(user: User) -> QuerySet[Membership]:
+    return user.memberships.select_related("tenant").order_by("created_at", "id")
+
+
+def _find(user: User, wanted: str | None) -> Membership | None:
+    own = _own(user)
+    return own.first() if wanted is None else own.filter(tenant=tenant_named(wanted)).first()
+
+
+def tenant_named(text: str) -> UUID | None:
+    """The id that a request's header spells; None when it spells none."""
     try:
         return UUID(text)
     except ValueError:
         return None
 
 
-def _remedy(own, wanted: str | None) -> str:
+def _remedy(user: User, wanted: str | None) -> str:
     if wanted is None:
         return "You belong to no tenant. Ask an owner to invite you."
-    names = ", ".join(f"{one.tenant_id} ({one.tenant.name})" for one in own[:5]) or "none"
+    names = ", ".join(f"{one.tenant_id} ({one.tenant.name})" for one in _own(user)[:5]) or "none"
     return f"{HEADER}: {wanted[:64]!r} is not one of your tenants. Yours: {names}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from accounts.models import User
@@ -12,12 +13,15 @@ from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
 FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, "status", "next_run_at")
+OF_CREATION = ("tenant_id", "actor_id", "action", "job_id", "after", "at")
+_read = attrgetter(*FIELDS)
 
 
 def snapshot(job: Job) -> dict[str, Any]:
     """The job as an audit event keeps it."""
-    kept = {field: getattr(job, field) for field in FIELDS}
-    return kept | {"next_run_at": job.next_run_at.isoformat() if job.next_run_at else None}
+    kept = dict(zip(FIELDS, _read(job), strict=True))
+    kept["next_run_at"] = job.next_run_at.isoformat() if job.next_run_at else None
+    return kept
 
 
 def write(
@@ -30,11 +34,5 @@ def write(
 def write_created(jobs: Sequence[Job], actor: User | None, *, now: datetime) -> None:
     """The same for any number of new jobs, in one statement."""
     actor_id = actor.pk if actor else None
-    ledger.insert(
-        [
-            AuditEvent(
-                tenant_id=job.tenant_id, actor_id=actor_id, action="create", job_id=job.id, after=snapshot(job), at=now
-            )
-            for job in jobs
-        ]
-    )
+    rows = [(job.tenant_id, actor_id, "create", job.id, snapshot(job), now) for job in jobs]
+    ledger.insert(AuditEvent, OF_CREATION, rows)

@@ -7,17 +7,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
+
+from django.db import DEFAULT_DB_ALIAS
 
 from accounts.models import Tenant, User
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
-from jobs.states import Priority
+from jobs.states import JobStatus, Priority
 from scheduling.recurrence import InvalidSchedule
-from scheduling.upcoming import first_run, read_new
+from scheduling.upcoming import NewSchedules
 
 IMMEDIATELY = {"type": "now"}
+COLUMNS = tuple(field.attname for field in Job._meta.concrete_fields)
+AT_FIRST = {field.attname: field.get_default() for field in Job._meta.concrete_fields if not field.primary_key}
+AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, also for whoever writes it as JSON
+row_of = attrgetter(*COLUMNS)
 
 Refusal = UnknownTask | InvalidPayload | InvalidSchedule
 
@@ -38,30 +45,38 @@ class NewJob:
     lease: float | None = None
 
 
-def made_or_refused(wanted: NewJob, *, pk: UUID, tenant: Tenant, actor: User | None, now: datetime) -> Job | Refusal:
-    """The job as it is to be stored at `now`, or why it cannot be."""
-    try:
-        registry.get(wanted.task).read(wanted.payload)
-        recurrence = read_new(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk, now=now)
-    except (UnknownTask, InvalidPayload, InvalidSchedule) as error:
-        return error
-    first = first_run(recurrence, job=pk, now=now)
-    return Job(
-        id=pk,
-        tenant_id=tenant.pk,
-        owner=actor,
-        name=wanted.name,
-        task=wanted.task,
-        payload=wanted.payload,
-        schedule=recurrence.to_dict(),
-        priority=wanted.priority,
-        max_retries=wanted.max_retries,
-        retry_delay=wanted.retry_delay,
-        retry_delay_cap=wanted.retry_delay_cap,
-        time_limit=wanted.time_limit,
-        lease=wanted.lease,
-        next_run_at=first.start_at,
-        due_for=first.due_for,
-        created_at=now,
-        updated_at=now,
-    )
+class Maker:
+    """Makes jobs of what is asked for at one instant, for one tenant and by one person."""
+
+    def __init__(self, *, tenant: Tenant, actor: User | None, now: datetime) -> None:
+        self._schedules = NewSchedules(now)
+        self._actor = actor
+        owner = actor.pk if actor else None
+        self._of_all = AT_FIRST | {"tenant_id": tenant.pk, "owner_id": owner, "created_at": now, "updated_at": now}
+
+    def made_or_refused(self, wanted: NewJob, pk: UUID) -> Job | Refusal:
+        """The job as it is to be stored, or why it cannot be."""
+        try:
+            registry.get(wanted.task).read(wanted.payload)
+            schedule, first = self._schedules.read(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk)
+        except (UnknownTask, InvalidPayload, InvalidSchedule) as error:
+            return error
+        values = self._of_all | {
+            "id": pk,
+            "name": wanted.name,
+            "task": wanted.task,
+            "payload": wanted.payload,
+            "schedule": schedule,
+            "priority": int(wanted.priority),
+            "max_retries": wanted.max_retries,
+            "retry_delay": wanted.retry_delay,
+            "retry_delay_cap": wanted.retry_delay_cap,
+            "time_limit": wanted.time_limit,
+            "lease": wanted.lease,
+            "next_run_at": first.start_at,
+            "due_for": first.due_for,
+        }
+        # As if it came from the database, where it soon is: `Job(…)` takes eight times as long.
+        job = Job.from_db(DEFAULT_DB_ALIAS, COLUMNS, [values[name] for name in COLUMNS])
+        job.owner = self._actor
+        return job

@@ -18,7 +18,7 @@ from jobs import audit, ledger
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job
-from jobs.new_jobs import NewJob, Refusal, made_or_refused
+from jobs.new_jobs import COLUMNS, Maker, NewJob, Refusal, row_of
 from jobs.states import FINAL, Cause, IllegalMove, JobStatus
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
@@ -47,13 +47,12 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
     """
     now = database_now()
     ids = sorted(new_job_id() for _ in wanted)  # so that a list by id keeps their order
-    outcomes = [
-        made_or_refused(one, pk=pk, tenant=tenant, actor=actor, now=now) for one, pk in zip(wanted, ids, strict=True)
-    ]
+    maker = Maker(tenant=tenant, actor=actor, now=now)
+    outcomes = [maker.made_or_refused(one, pk) for one, pk in zip(wanted, ids, strict=True)]
     jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
     if jobs:
         with transaction.atomic():
-            ledger.insert(jobs)
+            ledger.insert(Job, COLUMNS, [row_of(job) for job in jobs])
             audit.write_created(jobs, actor, now=now)
             _announce(*jobs)
     return outcomes

@@ -15,7 +15,8 @@ from scheduling.recurrence import Recurrence, depends_on_seed, parse_schedule
 
 KEPT = 10_000  # answers: thousands of jobs share `0 * * * *` and its due time, and croniter takes 200 µs for one
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-OF_EACH_JOB = ("jitter", "max_runs")  # parts of a schedule whose effect depends on the job
+
+Stored = dict[str, str | int]  # a schedule's JSON form
 
 
 class Upcoming(NamedTuple):
@@ -31,6 +32,25 @@ NEVER = Upcoming()
 def read_new(schedule: Any, *, job: UUID, now: datetime) -> Recurrence:
     """The schedule that somebody asks for, or InvalidSchedule."""
     return parse_schedule(schedule, now=now, seed=str(job))
+
+
+class NewSchedules:
+    """Schedules that somebody asks for at `now`, many at once: each different one is read and reckoned once."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+        self._known: dict[str, tuple[Stored, Upcoming]] = {}
+
+    def read(self, schedule: Any, *, job: UUID) -> tuple[Stored, Upcoming]:
+        """The schedule as it is stored, shared by all who ask for the same, and its first run; or InvalidSchedule."""
+        text = repr(schedule)  # tells 1 from true, which a dictionary does not
+        if known := self._known.get(text):
+            return known
+        recurrence = read_new(schedule, job=job, now=self.now)
+        answer = recurrence.to_dict(), first_run(recurrence, job=job, now=self.now)
+        if not _has_own_times(answer[0]):
+            self._known[text] = answer
+        return answer
 
 
 def read_unsaved(schedule: Any, *, now: datetime) -> Recurrence:
@@ -61,7 +81,12 @@ def _placed(recurrence: Recurrence, due: datetime | None, job: UUID) -> Upcoming
 @lru_cache(KEPT)
 def _differs_by_job(schedule: str) -> bool:
     stored = json.loads(schedule)
-    return depends_on_seed(stored) or any(part in stored for part in OF_EACH_JOB)
+    return _has_own_times(stored) or "max_runs" in stored
+
+
+def _has_own_times(stored: Stored) -> bool:
+    """Whether two jobs with this schedule start at different times."""
+    return "jitter" in stored or depends_on_seed(stored)
 
 
 @lru_cache(KEPT)

@@ -10,7 +10,7 @@ from accounts.models import Tenant, User
 from jobs import services
 from jobs.api.parsing import refuse_unstorable
 from jobs.api.problems import faults_of
-from jobs.api.serializers import JobSerializer
+from jobs.api.serializers import JOB
 from jobs.models import Job
 
 MOST_JOBS = 1000  # a call: about what fits the body's own limit, and what the database takes in one gulp
@@ -35,18 +35,17 @@ def read_items(body: Any) -> list[Any]:
 
 def create_each(items: list[Any], *, tenant: Tenant, actor: User) -> Outcome:
     """Create the jobs that can be created, and say of every item what became of it."""
-    serializer = JobSerializer()
     wanted: dict[int, services.NewJob] = {}
     results: dict[int, Outcome] = {}
     for index, item in enumerate(items):
         try:
-            wanted[index] = _read(item, serializer)
+            wanted[index] = _read(item)
         except ValidationError as error:
             results[index] = _invalid(index, error)
     outcomes = services.create_jobs(list(wanted.values()), tenant=tenant, actor=actor)
     for index, outcome in zip(wanted, outcomes, strict=True):
         if isinstance(outcome, Job):
-            results[index] = {"index": index, "status": CREATED, "job": serializer.to_representation(outcome)}
+            results[index] = {"index": index, "status": CREATED, "job": JOB.to_representation(outcome)}
         else:
             results[index] = _invalid(index, outcome)
     created = sum(result["status"] == CREATED for result in results.values())
@@ -57,11 +56,11 @@ def create_each(items: list[Any], *, tenant: Tenant, actor: User) -> Outcome:
     }
 
 
-def _read(item: Any, serializer: JobSerializer) -> services.NewJob:
+def _read(item: Any) -> services.NewJob:
     if not isinstance(item, dict):
         raise ValidationError({"job": ['must be a JSON object, such as {"task": …, "payload": …}.']})
     refuse_unstorable(item, called="job")
-    return services.NewJob(**serializer.run_validation(item))
+    return services.NewJob(**JOB.read(item))
 
 
 def _invalid(index: int, error: Exception) -> Outcome:

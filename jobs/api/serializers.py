@@ -85,6 +85,10 @@ class JobSerializer(LeanSerializer):
         read_only_fields = ["id", "status", "next_run_at", "created_at", "updated_at"]
 
 
+# One for all requests: to make one takes far longer than to ask it.
+JOB = JobSerializer()
+
+
 class AttemptSerializer(serializers.ModelSerializer):
     class Meta:
         model = Attempt

@@ -18,8 +18,11 @@ class StrictSerializer(serializers.Serializer):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
-            unknown = sorted(data.keys() - self._settable.keys())
-            if unknown:
-                message = f"cannot be set. Allowed: {', '.join(self._settable)}."
-                raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
+            self.refuse_unknown(data)
         return super().to_internal_value(data)
+
+    def refuse_unknown(self, data: dict) -> None:
+        unknown = sorted(data.keys() - self._settable.keys())
+        if unknown:
+            message = f"cannot be set. Allowed: {', '.join(self._settable)}."
+            raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})

@@ -23,7 +23,7 @@ from jobs.api.filters import ExecutionFilter, JobFilter
 from jobs.api.pagination import NewestFirst
 from jobs.api.parsing import BoundedJSONParser
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
-from jobs.api.serializers import ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
+from jobs.api.serializers import JOB, ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
 from jobs.clock import database_now
 from jobs.models import Execution, Job
 from jobs.timeline import timeline
@@ -60,9 +60,10 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
             return Job.objects.none()
         return super().get_queryset().for_tenant(self.tenant)
 
-    def perform_create(self, serializer: JobSerializer) -> None:
-        wanted = services.NewJob(**serializer.validated_data)
-        serializer.instance = services.create_job(wanted, tenant=self.tenant, actor=self.request.user)
+    def create(self, request: Request) -> Response:
+        wanted = services.NewJob(**JOB.read(request.data))
+        job = services.create_job(wanted, tenant=self.tenant, actor=request.user)
+        return self._answer(job, status.HTTP_201_CREATED)
 
     @describe_bulk
     @action(detail=False, methods=["post"], parser_classes=[BoundedJSONParser])
@@ -119,8 +120,8 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
         schedule = stored(json.dumps(job.schedule), job.id)
         return Response(previewed(schedule, database_now(), options.validated_data, runs_so_far=job.runs))
 
-    def _answer(self, job: Job) -> Response:
-        return Response(self.get_serializer(job).data)
+    def _answer(self, job: Job, code: int = status.HTTP_200_OK) -> Response:
+        return Response(JOB.to_representation(job), status=code)
 
 
 class ExecutionsViewSet(mixins.ListModelMixin, TenantScoped):

@@ -1,21 +1,20 @@
 """New rows, any number of them in one statement.
 
 Django's `bulk_create` needs a statement for every forty jobs on SQLite, and on PostgreSQL writes all
-values into the statement's text. Columns are the model's own: a new one needs no word here.
+values into the statement's text. Rows are plain tuples: to make a model of each takes longer than to store it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import AutoField, Field, JSONField, Model
+from django.db.models import Field, JSONField, Model
+from pydantic_core import to_json
 
-from jobs.ledger.batch import run
+from jobs.ledger.batch import Row, run
 
 
 class Shape(NamedTuple):
@@ -23,40 +22,35 @@ class Shape(NamedTuple):
 
     statement: str
     columns: dict[str, str]
-    read: Callable[[Model], tuple]
     documents: list[int]  # the places of columns that are JSON
 
 
-def insert(rows: Sequence[Model]) -> None:
-    """Insert rows that are all of one model, all or none.
+def insert(model: type[Model], names: tuple[str, ...], rows: Sequence[Row]) -> None:
+    """Insert rows of one model, all or none. `names` are the columns that each row has a value for, in its order.
 
-    What `save` would fill in, such as `auto_now`, must be set; a key that the database counts up stays unknown.
+    What `save` would fill in, such as a default or `auto_now`, must be among them.
     """
-    if not rows:
-        return
-    shape = _shape(type(rows[0]))
-    run(shape.statement, shape.columns, [_values(row, shape) for row in rows])
+    shape = _shape(model, names)
+    run(shape.statement, shape.columns, list(_written(rows, shape.documents)))
+
+
+def _written(rows: Sequence[Row], documents: list[int]) -> Iterable[Row]:
     for row in rows:
-        row._state.adding = False
-        row._state.db = connection.alias
-
-
-def _values(row: Model, shape: Shape) -> list[Any]:
-    values = list(shape.read(row))
-    for place in shape.documents:
-        if values[place] is not None:
-            values[place] = json.dumps(values[place])
-    return values
+        values: list[Any] = list(row)
+        for place in documents:
+            if values[place] is not None:
+                values[place] = to_json(values[place]).decode()
+        yield values
 
 
 @cache
-def _shape(model: type[Model]) -> Shape:
-    fields = [field for field in model._meta.concrete_fields if not isinstance(field, AutoField)]
-    names = ", ".join(field.column for field in fields)
+def _shape(model: type[Model], names: tuple[str, ...]) -> Shape:
+    known = {field.attname: field for field in model._meta.concrete_fields}
+    fields = [known[name] for name in names]
+    listed = ", ".join(field.column for field in fields)
     return Shape(
-        statement=f"INSERT INTO {model._meta.db_table} ({names}) SELECT {names} FROM r",
+        statement=f"INSERT INTO {model._meta.db_table} ({listed}) SELECT {listed} FROM r",
         columns={field.column: _kind(field) for field in fields},
-        read=attrgetter(*(field.attname for field in fields)),
         documents=[place for place, field in enumerate(fields) if isinstance(field, JSONField)],
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from uuid import UUID
 
 import pytest
 from django.db import OperationalError, connection
@@ -18,6 +19,8 @@ from jobs.api.serializers import JobSerializer
 from jobs.models import AuditEvent, Job
 from scheduling import index as due_index
 from scheduling.index import get_due_index
+from scheduling.recurrence.instants import write_instant
+from scheduling.upcoming import stored
 from tests.conftest import client_of
 from tests.engine.system import wipe_index
 
@@ -83,6 +86,34 @@ def test_jobs_without_a_schedule_are_due_now(api) -> None:
 
     assert outcomes["created"] == 2
     assert Job.objects.due(timezone.now()).count() == 2
+
+
+def test_jobs_that_share_a_schedule_share_its_times_unless_it_gives_each_its_own(api) -> None:
+    picked = {"type": "cron", "expression": "H H * * *"}
+    late = {"type": "cron", "expression": "0 0 1 1 *", "jitter": 3600}
+
+    results = create(api, *[mail(schedule=one) for one in (FRIDAYS, picked, late) for _ in range(20)]).json()["results"]
+
+    times = [one["job"]["next_run_at"] for one in results]
+    assert len(set(times[:20])) == 1
+    assert len(set(times[20:40])) > 10 and len(set(times[40:])) > 10
+    for one in results:
+        alone = first_run(stored(json.dumps(one["job"]["schedule"]), UUID(one["job"]["id"])), one["job"])
+        assert one["job"]["next_run_at"] == alone
+
+
+def first_run(schedule, job) -> str:
+    due = schedule.first_run(datetime.fromisoformat(job["created_at"]))
+    return write_instant(schedule.not_before(due, key=job["id"]))
+
+
+def test_what_looks_alike_in_python_is_told_apart(api) -> None:
+    once, true = ({"type": "interval", "seconds": 60, "max_runs": runs} for runs in (1, True))
+
+    results = create(api, mail(schedule=once), mail(schedule=true), mail(schedule=once)).json()["results"]
+
+    assert [one["status"] for one in results] == ["created", "invalid", "created"]
+    assert "schedule.max_runs" in results[1]["errors"]
 
 
 def test_jobs_are_listed_in_the_order_they_were_sent(api) -> None:
