@@ -1,7 +1,7 @@
 """How many executions each coming minute will start, which schedules make the worst of them, and what would help.
 
-Everything here but `reading` is arithmetic: told what jobs have which schedule, it counts. A hundred thousand jobs are
-counted in seconds, because jobs that run alike are counted together and a day of a schedule is one step, not 1,440.
+Everything here but `reading` is arithmetic: told what jobs have which schedule, it counts. Ten thousand jobs are
+counted in two seconds, because jobs that run alike are counted together and a day of a schedule is one step, not 1,440.
 """
 
 from scheduling.load.advice import Advice

@@ -12,7 +12,7 @@ from scheduling.load.groups import Groups
 from scheduling.load.report import Progress, Report, report_on
 from scheduling.load.window import Window
 
-MOST_JOBS = 200_000  # in one report: some seconds, and some hundred megabytes while it is made
+MOST_JOBS = 200_000  # in one report: half a minute, and some hundred megabytes while it is made
 CHUNK = 2000
 
 
