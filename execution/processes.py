@@ -47,7 +47,7 @@ def make_runner() -> Runner:
         settings.TIME_LIMIT,
         settings.EXECUTION_LEASE,
     )
-    return Runner(registry, clock=DatabaseClock(), limits=limits, patience=settings.PUBLISH_PATIENCE)
+    return Runner(registry, clock=DatabaseClock(or_own=True), limits=limits, patience=settings.PUBLISH_PATIENCE)
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:

@@ -25,15 +25,16 @@ class Clock(Protocol):
 
 
 class DatabaseClock:
-    """Tells the database's time. Never fails, and is safe to share between threads.
+    """Tells the database's time. Safe to share between threads.
 
-    While the database is away it counts on from what it was told before, or, where it was told nothing yet, from this
-    machine's own time: whoever asks then has an outcome to put a time to, and no other way to know it.
+    While the database is away it counts on from what it was told before. Where it was told nothing yet it fails with
+    the database's own error: nobody may decide what is due, or whose lease is over, by this machine's clock. With
+    `or_own` it tells this machine's time instead, for those who have an outcome to put a time to and no other way.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, or_own: bool = False) -> None:
         self._lock = Lock()
-        self._told = timezone.now(), time.monotonic()
+        self._told = (timezone.now(), time.monotonic()) if or_own else None
         self._ask_at = 0.0
 
     def now(self) -> datetime:
@@ -41,6 +42,7 @@ class DatabaseClock:
             with self._lock:
                 if time.monotonic() >= self._ask_at:
                     self._ask()
+        assert self._told is not None, "whoever could not be told has failed above"
         told, at = self._told  # read in one step, so that they belong together
         return told + timedelta(seconds=time.monotonic() - at)
 
@@ -49,6 +51,8 @@ class DatabaseClock:
             self._told = database_now(), time.monotonic()
             self._ask_at = self._told[1] + ASK_AGAIN_AFTER
         except (OperationalError, InterfaceError):
+            if self._told is None:
+                raise
             self._ask_at = time.monotonic() + AFTER_A_FAILURE
 
 

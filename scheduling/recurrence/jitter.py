@@ -59,10 +59,15 @@ class Jittered(Recurrence):
         following = self.rule.bare().next_after(due)
         if following is not None:
             window = min(window, following - due)
-        return due + pick(window // timedelta.resolution, "jitter", key, write_instant(due)) * timedelta.resolution
+        return start_within(window, due, key=key)
 
     def bare(self) -> Every | Cron:
         return self.rule.bare()
 
     def to_dict(self) -> dict[str, str | int]:
         return {**self.rule.to_dict(), "jitter": self.jitter}
+
+
+def start_within(window: timedelta, due: datetime, *, key: str) -> datetime:
+    """Return when the run of the job `key` starts that is due at `due`: within so long after it."""
+    return due + pick(window // timedelta.resolution, "jitter", key, write_instant(due)) * timedelta.resolution

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import OperationalError
@@ -48,11 +50,42 @@ def test_a_database_that_is_away_takes_nothing_from_what_it_told_before(database
     assert before <= it.now() < before + MOMENT
 
 
-def test_a_clock_that_was_told_nothing_yet_tells_this_machines_time_until_it_is(database) -> None:
+def test_a_clock_that_was_told_nothing_yet_lets_nobody_decide_by_this_machines_time(database) -> None:
     database.away = True
     it = DatabaseClock()
+    for _ in range(2):
+        with pytest.raises(OperationalError):
+            it.now()
+
+    database.away = False
+
+    assert abs(it.now() - timezone.now() - HOUR) < MOMENT
+
+
+def test_an_outcome_is_put_to_this_machines_time_where_no_other_was_told_yet(database) -> None:
+    database.away = True
+    it = DatabaseClock(or_own=True)
     assert abs(it.now() - timezone.now()) < MOMENT
 
     database.away = False
 
     assert abs(it.now() - timezone.now() - HOUR) < MOMENT
+
+
+# Who reads this machine's clock, and why nothing is decided by what it shows.
+READERS = {
+    "execution/mailbox.py": "the name of a file",
+    "execution/retry.py": "nothing: a message names it",
+    "jobs/clock.py": "SQLite's time, and what an outcome is put to while no other time is known",
+    "jobs/ids.py": "the order in which jobs are listed",
+    "jobs/models/job.py": "when a row was changed, for people",
+}
+READS = re.compile(r"timezone\.now\(\)|datetime\.(now|utcnow|today)\(|time\.time(_ns)?\(|date\.today\(")
+
+
+def test_nobody_else_reads_this_machines_clock() -> None:
+    root = Path(__file__).parents[2]
+    sources = [path for app in ("execution", "jobs", "scheduling") for path in (root / app).rglob("*.py")]
+    reading = {str(path.relative_to(root)) for path in sources if READS.search(path.read_text())}
+
+    assert reading == set(READERS)

@@ -1,0 +1,165 @@
+"""Puts jobs together that run alike, so that a thousand of them are counted as one.
+
+Two jobs run alike when the same rule makes their runs from the same due time on. An `H` is picked first: ten
+thousand jobs with `H * * * *` are sixty groups.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from uuid import UUID
+
+from scheduling.load.window import SECOND, Window
+from scheduling.recurrence import (
+    Bounded,
+    Cron,
+    Every,
+    InvalidSchedule,
+    Jittered,
+    OnGap,
+    OnRepeat,
+    Recurrence,
+    parse_schedule,
+)
+from scheduling.recurrence.spreading import resolve
+
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)  # what is stored has its anchor written down
+REMEMBERED = 10_000  # schedules: of most kinds a team has a few, each shared by many jobs
+EXAMPLES = 3  # jobs named for each way to write a schedule
+ONCE = "once"
+
+Beat = Cron | int | None  # a cron rule, the seconds of an interval, or a single run
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A schedule as people wrote it, as far as it says how often: jobs that share one are named together."""
+
+    type: str
+    text: str  # the expression, or the seconds
+    timezone: str = ""
+    jitter: int = 0
+
+    def __str__(self) -> str:
+        where = f" {self.timezone}" if self.timezone not in ("", "UTC") else ""
+        late = f" with jitter {self.jitter}" if self.jitter else ""
+        match self.type:
+            case "cron":
+                return f"{self.text}{where}{late}"
+            case "interval":
+                return f"every {self.text} s{late}"
+        return self.type
+
+
+@dataclass(frozen=True, slots=True)
+class NamedJob:
+    """One of the jobs of a schedule, for an example."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Jobs whose runs come about in the same way."""
+
+    written: Written
+    beat: Beat
+    due: datetime  # the next due time of each
+    end: datetime | None  # of the schedule; the last run may be at it
+    left: int | None  # runs, that one included
+    jobs: list[UUID] = field(compare=False)
+
+    @property
+    def jitter(self) -> int:
+        return self.written.jitter
+
+
+@dataclass
+class Groups:
+    """All jobs of a report. `add` them one by one; what cannot be read is counted, and otherwise left out."""
+
+    window: Window
+    jobs: int = 0
+    unreadable: int = 0
+    examples: dict[Written, list[NamedJob]] = field(default_factory=dict)
+    _groups: dict[tuple[object, ...], Group] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups.values())
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def of(self, written: Written) -> list[Group]:
+        return [group for group in self if group.written == written]
+
+    def add(self, job: UUID, name: str, schedule: str, *, due: datetime, runs: int) -> None:
+        """Take on a job that is due next at `due` and has had so many runs. `schedule` is JSON, as stored."""
+        try:
+            rule, end, most, jitter = _taken_apart(schedule)
+        except (InvalidSchedule, ValueError):
+            self.unreadable += 1
+            return
+        written, beat = _written(rule, jitter), _beat(rule, job)
+        examples = self.examples.setdefault(written, [])
+        if len(examples) < EXAMPLES:
+            examples.append(NamedJob(job, name))
+        self.jobs += 1
+        if due < self.window.end:
+            self.put(Group(written, beat, due, end, None if most is None else max(1, most - runs), [job]))
+
+    def put(self, group: Group) -> None:
+        """Add a group's jobs to those that run alike."""
+        due = self._to_the_point(group)
+        key = (group.written, group.beat, due, group.end, group.left)
+        known = self._groups.get(key)
+        if known is None:
+            self._groups[key] = replace(group, due=due)
+        else:
+            known.jobs.extend(group.jobs)
+
+    def _to_the_point(self, group: Group) -> datetime:
+        """Return the due time without what makes no difference to any minute: every job has an anchor of its own."""
+        if not isinstance(group.beat, int) or group.jitter or group.end or group.due < self.window.now:
+            return group.due
+        step = timedelta(minutes=1) if group.beat % 60 == 0 else SECOND
+        return group.due - (group.due - self.window.start) % step
+
+
+@lru_cache(REMEMBERED)
+def _taken_apart(schedule: str) -> tuple[Recurrence, datetime | None, int | None, int]:
+    """Return the rule, its end, its maximum of runs and its jitter. The start is no matter: the due time is known."""
+    stored = parse_schedule(json.loads(schedule), now=LONG_AGO, allow_past=True)
+    jitter = stored.jitter if isinstance(stored, Jittered) else 0
+    within = stored.rule if isinstance(stored, Jittered) else stored
+    if isinstance(within, Bounded):
+        return within.rule, within.end_at, within.max_runs, jitter
+    return within, None, None, jitter
+
+
+def _written(rule: Recurrence, jitter: int) -> Written:
+    match rule:
+        case Cron():
+            return Written("cron", rule.expression, rule.timezone, jitter)
+        case Every():
+            return Written("interval", str(rule.seconds), jitter=jitter)
+    return Written(ONCE, "")
+
+
+def _beat(rule: Recurrence, job: UUID) -> Beat:
+    match rule:
+        case Cron() if rule.plain != rule.expression:
+            return plain_cron(resolve(rule.expression, str(job)), rule.timezone, rule.on_gap, rule.on_repeat)
+        case Cron():
+            return rule
+        case Every():
+            return rule.seconds
+    return None
+
+
+@lru_cache(REMEMBERED)
+def plain_cron(expression: str, timezone: str, on_gap: OnGap, on_repeat: OnRepeat) -> Cron:
+    return Cron(expression, timezone, on_gap=on_gap, on_repeat=on_repeat)
