@@ -19,7 +19,7 @@ from jobs.models import Job
 from jobs.states import Cause
 
 
-class BackfillRequest(StrictSerializer):
+class NewBackfillSerializer(StrictSerializer):
     dry_run = serializers.BooleanField(default=True, help_text="Only say what would be made.")
     rate = serializers.IntegerField(min_value=1, max_value=FASTEST, default=RATE, help_text="Executions a minute.")
 
@@ -48,7 +48,7 @@ class BackfillSerializer(serializers.Serializer):
 
 def answer_backfill(job: Job, request: Request) -> Response:
     """What a backfill would make, or makes."""
-    asked = BackfillRequest(data=request.data)
+    asked = NewBackfillSerializer(data=request.data)
     asked.is_valid(raise_exception=True)
     wanted = asked.validated_data
     window = {"start": wanted["from"], "end": wanted["to"], "rate": wanted["rate"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from jobs.api.backfill import BackfillRequest, BackfillSerializer
+from jobs.api.backfill import BackfillSerializer, NewBackfillSerializer
 from jobs.api.problem_schema import problems
 from jobs.backfill import MOST
 
@@ -34,7 +34,7 @@ describe_backfill = extend_schema(
         f"nothing is made, and the answer (200) says what would be. A window has {MOST:,} due times at "
         "most; for a longer one the error says how much of it fits."
     ),
-    request=BackfillRequest,
+    request=NewBackfillSerializer,
     responses={200: BackfillSerializer, 202: BackfillSerializer, **problems(400, 401, 403, 404, 409)},
     examples=[
         OpenApiExample("A dry run", value=WINDOW, request_only=True),

@@ -9,7 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from jobs import services
 from jobs.models import Attempt, AuditEvent, Execution
+from jobs.occurrences import list_occurrences
+from jobs.outcomes import Missed, Outcome
 from jobs.states import AttemptOutcome, Status
 from tests.conftest import client_of
 from tests.lives import Life
@@ -72,6 +75,21 @@ def test_every_due_time_of_a_life_has_its_outcome(api, life) -> None:
         "PAUSED",
         "ACTIVE",
         "CANCELLED",
+    ]
+
+
+def test_the_history_of_a_deleted_job_can_still_be_told(life) -> None:
+    life.create(HOURLY)
+    life.poll_until(NOON + 1.5 * HOUR)
+    services.delete_job(life.job, actor=None)
+    life.after(hours=2)
+
+    page = list_occurrences(life.row, start=NOON + HOUR, end=NOON + 9 * HOUR, now=life.now)
+
+    assert [(one.due_at, one.outcome, one.missed_because) for one in page.occurrences] == [
+        (NOON + HOUR, Outcome.CANCELLED, None),
+        (NOON + 2 * HOUR, Outcome.MISSED, Missed.DELETED),
+        (NOON + 3 * HOUR, Outcome.MISSED, Missed.DELETED),
     ]
 
 
