@@ -29,6 +29,7 @@ from scheduling.periods import Period, periods
 from scheduling.recurrence.instants import EARLIEST, LATEST
 
 MOST = 1000  # due times an answer: some two tenths of a second to reckon
+MOST_ROWS = 2 * MOST  # executions an answer reads: far more than can be due within a millisecond, so it gets somewhere
 MOST_ACTS = 100  # changes of the job an answer goes through
 INSTANT = datetime.resolution
 
@@ -71,7 +72,7 @@ def list_occurrences(job: Job, *, start: datetime, end: datetime, now: datetime,
     pending = pending_due(job)
     if pending is not None and start <= pending < known:
         expected.setdefault(pending, held[-1])  # a time that had just passed may be accepted, and belongs to no period
-    rows, known = executions_between(job, start, known, most=2 * limit)
+    rows, known = executions_between(job, start, known, most=MOST_ROWS)
     instants = sorted(due for due in {*expected, *(row.due_at for row in rows)} if due < known)
     if len(instants) > limit:
         known = instants[limit]

@@ -10,10 +10,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from jobs import services
+from jobs.backfill import backfill
 from jobs.models import Attempt, AuditEvent, Execution
 from jobs.occurrences import list_occurrences
 from jobs.outcomes import Missed, Outcome
-from jobs.states import AttemptOutcome, Status
+from jobs.states import AttemptOutcome, Cause, Status
 from tests.conftest import client_of
 from tests.lives import Life
 
@@ -196,6 +197,39 @@ def test_runs_asked_for_by_hand_are_listed_with_their_cause(api, life) -> None:
         ("13:00", "schedule"),
         ("13:00", "run_now"),
     ]
+
+
+def test_what_is_due_at_one_instant_is_told_together_however_short_the_answer(api, life) -> None:
+    life.create(HOURLY)
+    life.poll_until(NOON + HOUR).run_now()
+    Execution.objects.filter(cause=Cause.SCHEDULE).update(status=Status.SKIPPED)
+    life.after(hours=0.5)
+    backfill(life.job, start=NOON + HOUR, end=life.now, actor=None)
+
+    first = ask(api, life, NOON + HOUR, NOON + 3 * HOUR, limit=1)
+    second = api.get(first["next"]).json()
+
+    assert first["occurrences"][0]["cause"] == "schedule"
+    assert {one["cause"] for one in first["occurrences"]} == {"schedule", "run_now", "backfill"}
+    assert outcomes(second) == [("14:00", "upcoming", None)]
+
+
+@pytest.mark.parametrize("most", [3, 5])
+def test_a_job_that_is_run_by_hand_all_the_time_is_told_page_by_page(api, life, monkeypatch, most) -> None:
+    monkeypatch.setattr("jobs.occurrences.MOST_ROWS", most)
+    life.create(HOURLY)
+    for _ in range(20):
+        life.after(minutes=10).poll().run_now()
+
+    told = ask(api, life, NOON + timedelta(minutes=1))
+    found = told["occurrences"]
+    while told["next"]:
+        told = api.get(told["next"]).json()
+        assert len(told["occurrences"]) <= most
+        found += told["occurrences"]
+
+    assert [one["cause"] for one in found].count("run_now") == 19, "the last one is due at the end of the window"
+    assert [one["due_at"][11:16] for one in found if one["cause"] == "schedule"] == ["13:00", "14:00", "15:00"]
 
 
 def test_late_by_is_counted_to_the_first_attempt(api, life) -> None:
