@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jobs.models import Execution
 from jobs.occurrences import list_occurrences
-from jobs.states import Cause, JobStatus
+from jobs.states import Cause, JobStatus, Status
 from tests.lives import SECOND, Life
 
 pytestmark = pytest.mark.django_db
@@ -77,9 +77,9 @@ class Witness:
         if status != JobStatus.FINISHED:
             self.expected[self.life.now] = "paused" if status == JobStatus.PAUSED else "system_down"
 
-    def _recorded(self) -> set[datetime]:
+    def _recorded(self) -> dict[datetime, str]:
         rows = Execution.objects.filter(job=self.life.job, cause=Cause.SCHEDULE)
-        return set(rows.values_list("due_at", flat=True))
+        return dict(rows.values_list("due_at", "status"))
 
     def tell(self) -> list[tuple[datetime, str, str]]:
         recorded, row = self._recorded(), self.life.row
@@ -87,7 +87,7 @@ class Witness:
         told = []
         for due in sorted({*self.expected, *recorded}):
             if due in recorded:
-                told.append((due, "schedule", "waiting"))
+                told.append((due, "schedule", "skipped" if recorded[due] == Status.SKIPPED else "waiting"))
             elif row.next_run_at is not None and due >= row.next_run_at:
                 if left > 0:
                     told.append((due, "schedule", "due"))

@@ -109,7 +109,7 @@ def test_an_edited_schedule_holds_from_its_edit_on(api, life) -> None:
 
 def test_what_nobody_recorded_was_missed_because_the_system_was_down(api, life) -> None:
     life.create(HOURLY)
-    life.at(NOON + 3.5 * HOUR).poll()
+    life.poll_until(NOON + 1.5 * HOUR).after(hours=2).pause()
 
     assert outcomes(ask(api, life, NOON + timedelta(minutes=1))) == [
         ("13:00", "waiting", None),
