@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduling.periods import Act, Standing, State, due_times, periods
-from scheduling.recurrence import Every
 from tests.schedules import instants, recurrences
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -70,6 +69,7 @@ def test_an_act_that_changes_nothing_about_the_times_ends_nothing() -> None:
     assert len(periods(ACTIVE, [renamed], after=NOON, until=NOON + 2 * MINUTE)) == 1
 
 
+@settings(deadline=None)
 @given(lives(), states, st.integers(-60, 400), st.integers(1, 400))
 def test_periods_fill_the_window_and_each_instant_has_what_held_then(acts, otherwise, start, length) -> None:
     after, until = NOON + start * MINUTE, NOON + (start + length) * MINUTE
@@ -87,15 +87,15 @@ def test_periods_fill_the_window_and_each_instant_has_what_held_then(acts, other
     assert all(period.ended and period.ended.at == period.until for period in told[:-1])
 
 
+@settings(deadline=None)
 @given(recurrences, instants, st.timedeltas(timedelta(seconds=1), timedelta(days=400)), st.floats(0, 1))
 def test_a_window_in_two_parts_has_the_due_times_of_the_whole(recurrence, after, length, part) -> None:
-    if isinstance(recurrence.bare(), Every):
-        length = min(length, timedelta(seconds=50 * recurrence.bare().seconds))
-    length = min(length, timedelta(days=2))
-    until, middle = after + length, after + length * part
+    first = list(islice(due_times(recurrence, after=after, until=after + length), 30))
+    until = first[-1] if len(first) == 30 else after + length  # so that it does not take long
+    middle = after + (until - after) * part
 
     whole = list(due_times(recurrence, after=after, until=until))
 
-    assert whole == sorted(set(whole)) and all(after < due <= until for due in whole)
+    assert whole == first == sorted(set(whole)) and all(after < due <= until for due in whole)
     halves = [*due_times(recurrence, after=after, until=middle), *due_times(recurrence, after=middle, until=until)]
     assert halves == whole
