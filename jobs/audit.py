@@ -9,6 +9,7 @@ from typing import Any
 
 from accounts.models import User
 from jobs import ledger
+from jobs.clock import database_now
 from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
@@ -28,7 +29,15 @@ def write(
     action: str, job: Job, actor: User | None, *, before: dict[str, Any] | None, after: dict[str, Any] | None
 ) -> None:
     """Call it in the transaction of the act, so that neither stands without the other."""
-    AuditEvent.objects.create(tenant_id=job.tenant_id, actor=actor, action=action, job=job, before=before, after=after)
+    AuditEvent.objects.create(
+        tenant_id=job.tenant_id,
+        actor=actor,
+        action=action,
+        job=job,
+        before=before,
+        after=after,
+        at=database_now(),  # what a job was at some due time is told by these times
+    )
 
 
 def write_created(jobs: Sequence[Job], actor: User | None, *, now: datetime) -> None:

@@ -16,6 +16,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
 
+LAST_MILLISECOND = (1 << 48) - 1  # that an id can carry: in the year 10889
 REST = ~(0xF << 76 | 0x3 << 62) & (1 << 80) - 1  # the 80 bits below the time, less those that say what kind it is
 
 
@@ -39,6 +40,12 @@ def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
     microseconds = (due_at - EPOCH) // MICROSECOND
     identity = job_id.bytes + microseconds.to_bytes(8, "big", signed=True) + cause.encode()
     return _uuid(microseconds // 1000, blake2b(identity, digest_size=10).digest(), version=8)
+
+
+def lowest_id(instant: datetime) -> UUID:
+    """The id before which all of earlier milliseconds sort: where the executions due at `instant` or later begin."""
+    milliseconds = (instant - EPOCH) // timedelta(milliseconds=1)
+    return UUID(int=min(max(milliseconds, 0), LAST_MILLISECOND) << 80)
 
 
 def time_of(identifier: UUID) -> datetime:

@@ -60,8 +60,9 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
 
 def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
     """Change a job from its next due time on. What is recorded already keeps what it was recorded with."""
-    now = database_now()
     with _act("update", job, actor) as job:
+        # Asked once the job is locked: what is due before this instant may be a backfill's, and is not recorded again.
+        now = database_now()
         if job.status == JobStatus.CANCELLED:
             raise IllegalMove("A cancelled job cannot be changed. Create a new one.")
         if "task" in changes or "payload" in changes:

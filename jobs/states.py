@@ -70,6 +70,7 @@ class Cause(StrEnum):
 
     SCHEDULE = "schedule"
     RUN_NOW = "run_now"
+    BACKFILL = "backfill"  # asked for by hand, for a due time that had passed without a run
 
 
 class AttemptOutcome(StrEnum):

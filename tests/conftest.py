@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import Membership, Tenant, User
 from accounts.services import register
+from tests.lives import Life
 
 PASSWORD = "correct horse battery"
 
@@ -50,3 +53,9 @@ def client_of(user: User | None, tenant: Tenant | None = None) -> APIClient:
 def api(alice: User) -> APIClient:
     """Alice's client."""
     return client_of(alice)
+
+
+@pytest.fixture
+def life(team: Tenant, monkeypatch: pytest.MonkeyPatch) -> Life:
+    """A job's life, which begins at noon of a Monday."""
+    return Life(team, datetime(2026, 11, 16, 12, tzinfo=UTC), monkeypatch)

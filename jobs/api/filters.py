@@ -3,7 +3,7 @@
 from django_filters import rest_framework as filters
 
 from jobs.models import Execution, Job
-from jobs.states import JobStatus, Status, choices
+from jobs.states import Cause, JobStatus, Status, choices
 
 
 class JobFilter(filters.FilterSet):
@@ -16,7 +16,8 @@ class JobFilter(filters.FilterSet):
 
 class ExecutionFilter(filters.FilterSet):
     status = filters.ChoiceFilter(choices=choices(Status))
+    cause = filters.ChoiceFilter(choices=choices(Cause))
 
     class Meta:
         model = Execution
-        fields = ["status", "task"]
+        fields = ["status", "task", "cause"]

@@ -17,9 +17,13 @@ from rest_framework.response import Response
 
 from accounts.tenancy import HEADER, membership_for
 from jobs import services
+from jobs.api.backfill import answer_backfill
+from jobs.api.backfill_schema import describe_backfill
 from jobs.api.bulk import create_each, read_items
 from jobs.api.bulk_schema import describe_bulk
 from jobs.api.filters import ExecutionFilter, JobFilter
+from jobs.api.occurrence_schema import describe_occurrences
+from jobs.api.occurrences import answer_occurrences
 from jobs.api.pagination import NewestFirst
 from jobs.api.parsing import BoundedJSONParser
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
@@ -119,6 +123,16 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
         options.is_valid(raise_exception=True)
         schedule = stored(json.dumps(job.schedule), job.id)
         return Response(previewed(schedule, database_now(), options.validated_data, runs_so_far=job.runs))
+
+    @describe_occurrences
+    @action(detail=True, methods=["get"], pagination_class=None, filterset_class=None)
+    def occurrences(self, request: Request, pk: str) -> Response:
+        return Response(answer_occurrences(self.get_object(), request))
+
+    @describe_backfill
+    @action(detail=True, methods=["post"])
+    def backfill(self, request: Request, pk: str) -> Response:
+        return answer_backfill(self.get_object(), request)
 
     def _answer(self, job: Job, code: int = status.HTTP_200_OK) -> Response:
         return Response(JOB.to_representation(job), status=code)

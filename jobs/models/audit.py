@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from accounts.models import Tenant
 
@@ -14,14 +15,17 @@ class AuditEvent(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="audit_events", db_index=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     action = models.CharField(max_length=40)
-    job = models.ForeignKey("jobs.Job", on_delete=models.PROTECT, related_name="audit_events")
+    job = models.ForeignKey("jobs.Job", on_delete=models.PROTECT, related_name="audit_events", db_index=False)
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
-    at = models.DateTimeField(auto_now_add=True)
+    at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["tenant", "-id"], name="audit_of_a_tenant")]
+        indexes = [
+            models.Index(fields=["tenant", "-id"], name="audit_of_a_tenant"),
+            models.Index(fields=["job", "at"], name="audit_of_a_job"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} by {self.actor or 'nobody'}"

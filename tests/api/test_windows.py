@@ -35,6 +35,8 @@ def test_the_schema_describes_every_route(client) -> None:
         "/api/v1/jobs/{id}/resume",
         "/api/v1/jobs/{id}/run",
         "/api/v1/jobs/{id}/cancel",
+        "/api/v1/jobs/{id}/occurrences",
+        "/api/v1/jobs/{id}/backfill",
         "/api/v1/jobs/{job_id}/executions",
         "/api/v1/executions",
         "/api/v1/executions/{id}",
