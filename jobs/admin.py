@@ -124,6 +124,7 @@ class ExecutionAdmin(ReadOnly, admin.ModelAdmin):
     show_full_result_count = False
     fields = ["id", "job", "tenant", "task", "priority", "cause", "status", "attempt", "history"]
     fields += ["worker", "effective_payload", "result", "error", "discarded_at", "reason"]
+    fields += ["waits_for", "covers_until"]
     inlines = [AttemptInline]
     actions = [
         dead_letter_action("Replay", dead_letters.replay, "Replayed"),

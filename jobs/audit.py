@@ -11,7 +11,8 @@ from jobs import ledger
 from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
-FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, "status", "next_run_at")
+POLICIES = ("misfire", "catch_up_window", "catch_up_max", "overlap")
+FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES, "status", "next_run_at")
 
 
 def snapshot(job: Job) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         f"""
         UPDATE jobs_execution AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
             wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
-        FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id AND e.not_before <= %(latest)s AND {waits("e")}
+        FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id AND e.not_before <= %(latest)s
+            AND e.waits_for IS NULL AND {waits("e")}
         RETURNING {CLAIMED if at_once else "id, attempt"}
         """,
         {"this": "uuid"},
