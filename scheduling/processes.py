@@ -6,7 +6,7 @@ from django.conf import settings
 
 from execution.processes import make_outbox
 from jobs.clock import DatabaseClock
-from jobs.policies import Allowances
+from jobs.policies import MOST_CAUGHT_UP, Allowances
 from scheduling.index import get_due_index
 from scheduling.index.database import DatabaseDueIndex
 from scheduling.index.fallback import FallbackDueIndex
@@ -16,7 +16,7 @@ from scheduling.poller import Poller
 def make_allowances() -> Allowances:
     return Allowances(
         window=settings.CATCH_UP_WINDOW,
-        most=settings.CATCH_UP_MAX,
+        most=min(settings.CATCH_UP_MAX, MOST_CAUGHT_UP),
         rows=settings.MISFIRE_ROWS,
         look=settings.OVERLAP_LOOK,
     )
