@@ -38,8 +38,10 @@ def job_action(description: str, act: Callable[..., Any]) -> Callable[..., None]
         done = 0
         for job in jobs:
             try:
-                act(job, actor=request.user)
+                outcome = act(job, actor=request.user)
                 done += 1
+                if isinstance(outcome, services.Resumed) and outcome.missed.count:
+                    model_admin.message_user(request, f"{job}: {outcome.missed.outcome}", messages.INFO)
             except (IllegalMove, Job.DoesNotExist) as error:
                 model_admin.message_user(request, f"{job}: {error}", messages.WARNING)
         model_admin.message_user(request, f"{description}: done for {done} job(s).", messages.SUCCESS)

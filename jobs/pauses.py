@@ -36,9 +36,11 @@ def missed_in_pause(job: Job, *, now: datetime) -> Missed:
     if not counted.count:
         return Missed(0, False, None, None, NONE)
     number = f"More than {counted.count:,}" if counted.more else f"{counted.count:,}"
+    what = (
+        "due time passed during the pause and is" if counted.count == 1 else "due times passed during the pause and are"
+    )
     outcome = (
-        f"{number} due time(s) passed during the pause and are not made up for. "
-        f"To run them after all, POST their time span to /api/v1/jobs/{job.id}/backfill."
+        f"{number} {what} not made up for. To run after all, POST the time span to /api/v1/jobs/{job.id}/backfill."
     )
     return Missed(counted.count, counted.more, counted.first, counted.last, outcome)
 

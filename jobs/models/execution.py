@@ -55,7 +55,10 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         return self.filter(wake_at__lte=now).order_by("wake_at")
 
     def cancel(self, reason: str, now: datetime) -> None:
-        """Cancel every one that no worker holds, and ask for it where one does. Call it in a transaction."""
+        """Cancel every one that no worker holds, and ask for it where one does.
+
+        Call it in a transaction that holds their jobs' locks, so that nobody joins a line that others leave.
+        """
         # Locked in the order of ids, as every batch is, so that none can wait for another.
         unfinished = self.unfinished().order_by("pk").select_for_update(no_key=True, of=("self",))
         found = list(unfinished.only("job_id", "waits_for"))

@@ -196,6 +196,17 @@ def test_policies_are_set_in_the_admin_and_stay_unless_they_are_changed(root, te
     assert job.name == "Renamed" and {name: getattr(job, name) for name in SAID} == SAID
 
 
+def test_resuming_in_the_admin_says_what_was_missed(root, team) -> None:
+    job = services.create_job(NewJob("send_email", MAIL, HOURLY), tenant=team, actor=None)
+    Job.objects.update(next_run_at=timezone.now() - timedelta(minutes=1))
+    services.pause_job(job, actor=None)
+
+    chosen = {"action": "resume_job", "_selected_action": [str(job.pk)]}
+    answer = root.post(reverse("admin:jobs_job_changelist"), chosen, follow=True)
+
+    assert "1 due time passed during the pause and is not made up for" in answer.content.decode()
+
+
 def test_policies_that_contradict_each_other_are_told_beside_the_field(root, team) -> None:
     answer = root.post(reverse("admin:jobs_job_add"), form(team, misfire="catch_up", overlap="skip"))
 

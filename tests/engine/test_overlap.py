@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from jobs import services
+from jobs import ledger, services
 from jobs.models import Execution, Job
 from jobs.states import Status
 from jobs.timeline import timeline
@@ -135,6 +135,16 @@ def test_wait_runs_one_after_the_other_in_order(system, new_job, recorder, slow,
     done = list(job.executions.order_by("due_at"))
     assert {one.status for one in done} == {Status.COMPLETED} and {one.waits_for for one in done} == {None}
     assert done[0].finished_at <= done[1].started_at and done[1].finished_at <= done[2].started_at
+
+
+def test_one_that_waits_cannot_be_claimed_whatever_message_comes(system, new_job, slow, come_due) -> None:
+    job = new_job(HOURLY, overlap="wait")
+    first, second = come_due(job), come_due(job)
+    now = timezone.now()
+
+    claims = ledger.claim([first.id, second.id], worker="w-1", now=now, until=now + SECOND)
+
+    assert [claim.id for claim in claims] == [first.id]
 
 
 def test_one_that_waits_starts_soon_after_the_other_is_over(system, new_job, slow, come_due) -> None:
