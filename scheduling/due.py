@@ -18,10 +18,10 @@ from django.db import transaction
 from jobs import ledger
 from jobs.ledger import DueJob, NewExecution, NewSkip, NextRun
 from jobs.models import Job
-from jobs.policies import Allowances, Misfire, Overlap
+from jobs.policies import Allowances, Misfire
 from scheduling.misfire import Outcomes, Policy, decide_missed
-from scheduling.overlap import fit_in, policy_of, still_going
-from scheduling.upcoming import Upcoming, is_recurring, next_run
+from scheduling.overlap import fit_in, minds, policy_of, still_going
+from scheduling.upcoming import Upcoming, next_run
 
 logger = structlog.get_logger(__name__)
 
@@ -60,29 +60,34 @@ def record_due(
     is left alone, and its lease ends with what the row says.
     """
     next_due: dict[UUID, datetime | None] = dict.fromkeys(leased)
-    due: list[tuple[DueJob, Outcomes]] = []
+    due: list[tuple[DueJob, Outcomes | None]] = []
     entries = Entries()
     with transaction.atomic():
         outcomes = 0
         postponed: list[UUID] = []
         for job in ledger.lock_due(leased):
-            next_due[job.id] = job.start_at
             if job.start_at is None or job.start_at > now:
-                continue
-            if outcomes >= MOST_OUTCOMES:
+                next_due[job.id] = job.start_at
+            elif now - job.start_at <= misfire_grace:
+                due.append((job, None))
+            elif outcomes >= MOST_OUTCOMES:
                 postponed.append(job.id)
-                continue
+                next_due[job.id] = job.start_at
+            else:
+                try:
+                    missed = _decide_missed(job, now, allowances)
+                except Exception as error:
+                    _leave(job, error, next_due)
+                    continue
+                due.append((job, missed))
+                outcomes += len(missed.runs) + len(missed.skipped)
+        going = still_going([job for job, missed in due if missed is None or missed.runs], now=now)
+        for job, missed in due:
             try:
-                decided = _decide(job, now, misfire_grace, allowances)
-            except Exception as error:
-                _leave(job, error, next_due)
-                continue
-            due.append((job, decided))
-            outcomes += len(decided.runs) + len(decided.skipped)
-        going = still_going((job for job, decided in due if decided.runs), now=now)
-        for job, decided in due:
-            try:
-                next_due[job.id] = _enter(job, decided, going.get(job.id), entries)
+                if missed is None and job.id not in going:
+                    next_due[job.id] = _enter_one(job, entries)
+                else:
+                    next_due[job.id] = _enter(job, missed or _on_time(job), going.get(job.id), entries)
             except Exception as error:
                 _leave(job, error, next_due)
         new = ledger.record(entries.ready, entries.next_runs, now=now, wake_at=now + publish_patience)
@@ -93,14 +98,26 @@ def record_due(
     return Recorded(new, next_due)
 
 
-def _decide(job: DueJob, now: datetime, misfire_grace: timedelta, allowances: Allowances) -> Outcomes:
-    """What becomes of the due times that have come, as far as the run before has no say in it."""
+def _enter_one(job: DueJob, entries: Entries) -> datetime | None:
+    """Add the run of a job that is on time and that nothing stands in the way of, as is the case for most."""
+    due_at = job.due_for or job.start_at
+    following = next_run(job.schedule, due_at, job=job.id, runs=job.runs + 1)
+    run = NewExecution(job.id, job.tenant_id, job.task, job.priority, due_at, not_before=job.start_at)
+    entries.ready.append(run)
+    entries.next_runs.append(NextRun(job.id, *following, latest=run.id if minds(job) else None))
+    return following.start_at
+
+
+def _on_time(job: DueJob) -> Outcomes:
     first = Upcoming(job.start_at, job.due_for)
-    if now - job.start_at <= misfire_grace:
-        return Outcomes([first], [], first.due_at)
+    return Outcomes([first], [], first.due_at)
+
+
+def _decide_missed(job: DueJob, now: datetime, allowances: Allowances) -> Outcomes:
+    """What becomes of the due times that were missed, as far as the run before has no say in it."""
     window = None if job.catch_up_window is None else timedelta(seconds=job.catch_up_window)
     return decide_missed(
-        first,
+        Upcoming(job.start_at, job.due_for),
         partial(next_run, job.schedule, job=job.id),
         runs=job.runs,
         now=now,
@@ -115,11 +132,9 @@ def _enter(job: DueJob, decided: Outcomes, previous: ledger.Going | None, entrie
         NewExecution(job.id, job.tenant_id, job.task, job.priority, run.due_at, not_before=run.start_at)
         for run in decided.runs
     ]
-    policy = policy_of(job)
-    fitting, crowded_out = fit_in(runs, policy, previous)
+    fitting, crowded_out = fit_in(runs, policy_of(job), previous)
     following = next_run(job.schedule, decided.until, job=job.id, runs=job.runs + len(fitting))
-    remembered = fitting and (policy is not Overlap.ALLOW or is_recurring(job.schedule))
-    latest = fitting[-1].id if remembered else None
+    latest = fitting[-1].id if fitting and minds(job) else None
     entries.next_runs.append(NextRun(job.id, *following, runs=len(fitting), latest=latest))
     for run in fitting:
         (entries.waiting if run.waits_for else entries.ready).append(run)

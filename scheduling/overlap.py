@@ -24,6 +24,11 @@ def policy_of(job: DueJob) -> Overlap:
     return overlap_of(job.overlap, recurring=is_recurring(job.schedule))
 
 
+def minds(job: DueJob) -> bool:
+    """Whether a job's latest run has to be remembered. One that allows overlaps now may not do so by the next."""
+    return is_recurring(job.schedule) or job.overlap not in (None, Overlap.ALLOW)
+
+
 def still_going(jobs: Iterable[DueJob], *, now: datetime) -> dict[UUID, Going]:
     """For each job that minds, and whose previous run is not over: that run, after it was cancelled if the job says so.
 

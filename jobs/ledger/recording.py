@@ -10,6 +10,7 @@ from uuid import UUID
 
 from jobs.ids import execution_id
 from jobs.ledger.batch import as_instant, as_uuid, as_uuids, locking, run, waits
+from jobs.policies import Overlap
 from jobs.states import Cause, JobStatus, Status
 
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
@@ -49,7 +50,7 @@ class DueJob(NamedTuple):
     catch_up_window: int | None  # seconds
     catch_up_max: int | None
     overlap: str | None
-    latest: UUID | None  # the execution that its schedule made last, of those meant to run
+    latest: UUID | None  # the execution that its schedule made last, of those meant to run, unless it allows overlaps
 
 
 class NextRun(NamedTuple):
@@ -67,12 +68,13 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
     rows = run(
         f"""
         SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs, misfire, catch_up_window,
-            catch_up_max, overlap, latest
+            catch_up_max, overlap, CASE WHEN overlap = %(allow)s THEN NULL ELSE latest END
         FROM jobs_job
         WHERE id IN (SELECT this FROM r) ORDER BY id {locking("jobs_job")}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
+        allow=Overlap.ALLOW.value,
     )
     return [
         DueJob(
@@ -83,10 +85,14 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
             schedule,
             as_instant(start),
             as_instant(due_for),
-            *rest,
+            runs,
+            misfire,
+            window,
+            most,
+            overlap,
             latest and as_uuid(latest),
         )
-        for job, tenant, task, priority, schedule, start, due_for, *rest, latest in rows
+        for job, tenant, task, priority, schedule, start, due_for, runs, misfire, window, most, overlap, latest in rows
     ]
 
 
@@ -131,8 +137,15 @@ def record(
         },
         [
             (
-                *(e.id, e.job_id, e.tenant_id, e.task, e.priority),
-                *(e.cause.value, e.due_at, e.not_before or e.due_at, e.waits_for),
+                e.id,
+                e.job_id,
+                e.tenant_id,
+                e.task,
+                e.priority,
+                e.cause.value,
+                e.due_at,
+                e.not_before or e.due_at,
+                e.waits_for,
             )
             for e in executions
         ],

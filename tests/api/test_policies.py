@@ -198,7 +198,8 @@ def test_policies_are_set_in_the_admin_and_stay_unless_they_are_changed(root, te
 
 def test_resuming_in_the_admin_says_what_was_missed(root, team) -> None:
     job = services.create_job(NewJob("send_email", MAIL, HOURLY), tenant=team, actor=None)
-    Job.objects.update(next_run_at=timezone.now() - timedelta(minutes=1))
+    due = timezone.now() - timedelta(minutes=1)
+    Job.objects.update(next_run_at=due, schedule=HOURLY | {"start_at": due.isoformat()})
     services.pause_job(job, actor=None)
 
     chosen = {"action": "resume_job", "_selected_action": [str(job.pk)]}
