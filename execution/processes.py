@@ -83,5 +83,6 @@ def make_recoverer() -> Recoverer:
         make_runner(),
         clock=DatabaseClock(),
         batch=settings.RECOVER_BATCH,
+        look=settings.OVERLAP_LOOK,
         tidy=partial(dead_letters.tidy, settings.RECOVER_BATCH),
     )

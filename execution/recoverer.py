@@ -19,6 +19,7 @@ from execution.metrics import OLDEST_OVERDUE
 from execution.outbox import Outbox
 from execution.retry import WorkerLost
 from execution.runner import Runner
+from execution.waiting import look_after
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.ledger import Claim
@@ -28,6 +29,7 @@ from jobs.states import AttemptOutcome, Status
 logger = structlog.get_logger(__name__)
 
 SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
+COLUMNS = ("id", "job_id", "task", "priority", "status", "attempt", "recorded_at", "queued_at", "wake_at", "waits_for")
 LONG_WAIT = 3  # times QUEUE_PATIENCE
 TIDY_EVERY = timedelta(minutes=1)
 
@@ -36,12 +38,20 @@ class Recoverer:
     """`tidy` removes what acts on dead letters left behind in the broker; it is called now and then."""
 
     def __init__(
-        self, outbox: Outbox, runner: Runner, *, clock: Clock, batch: int, tidy: Callable[[], int] = lambda: 0
+        self,
+        outbox: Outbox,
+        runner: Runner,
+        *,
+        clock: Clock,
+        batch: int,
+        look: timedelta,
+        tidy: Callable[[], int] = lambda: 0,
     ) -> None:
         self.outbox = outbox
         self.runner = runner
         self.clock = clock
         self.batch = batch
+        self.look = look
         self.tidy = tidy
         self._tidy_at: datetime | None = None
 
@@ -51,23 +61,24 @@ class Recoverer:
         with transaction.atomic():
             # Rows a rival recoverer is looking after are skipped, not waited for.
             overdue = Execution.objects.overdue(now).select_for_update(skip_locked=True, no_key=True)
-            rows = list(
-                overdue.only("id", "task", "priority", "status", "attempt", "queued_at", "wake_at")[: self.batch]
-            )
+            rows = list(overdue.only(*COLUMNS)[: self.batch])
             OLDEST_OVERDUE.set((now - rows[0].wake_at).total_seconds() if rows else 0)
             found = by_status(rows)
+            in_line = [one for one in found[Status.SCHEDULED] if one.waits_for]
+            found[Status.SCHEDULED] = [one for one in found[Status.SCHEDULED] if not one.waits_for]
             # Before anything is sent: a recoverer that dies now leaves them to the next one.
             ledger.let_rest(
                 [(one.id, status) for status in SENT_ON for one in found[status]],
                 wake_at=now + self.outbox.publish_patience,
             )
+            released = look_after(in_line, now=now, look=self.look, patience=self.outbox.publish_patience)
             again, exhausted = self._end_lost_attempts(found[Status.RUNNING])
         unsent = found[Status.SCHEDULED] + found[Status.RETRYING] + self._without_message(found[Status.QUEUED], now)
-        self.outbox.send(unsent)
+        self.outbox.send(unsent + released)
         self.outbox.send_again(again)
         self.outbox.bury([*found[Status.FAILED], *exhausted])
         self._tidy(now)
-        return sum(map(len, found.values()))
+        return len(rows)
 
     def _tidy(self, now: datetime) -> None:
         if self._tidy_at is None or now >= self._tidy_at:

@@ -39,8 +39,10 @@ def job_action(description: str, act: Callable[..., Any]) -> Callable[..., None]
         done = 0
         for job in jobs:
             try:
-                act(job, actor=request.user)
+                outcome = act(job, actor=request.user)
                 done += 1
+                if isinstance(outcome, services.Resumed) and outcome.missed.count:
+                    model_admin.message_user(request, f"{job}: {outcome.missed.outcome}", messages.INFO)
             except (IllegalMove, Job.DoesNotExist) as error:
                 model_admin.message_user(request, f"{job}: {error}", messages.WARNING)
         model_admin.message_user(request, f"{description}: done for {done} job(s).", messages.SUCCESS)
@@ -123,6 +125,7 @@ class ExecutionAdmin(ReadOnly, BoundedList, admin.ModelAdmin):
     search_fields = ["id", "job__id"]
     fields = ["id", "job", "tenant", "task", "priority", "cause", "status", "attempt", "history"]
     fields += ["worker", "effective_payload", "result", "error", "discarded_at", "reason"]
+    fields += ["waits_for", "covers_until"]
     inlines = [AttemptInline]
     actions = [
         dead_letter_action("Replay", dead_letters.replay, "Replayed"),

@@ -7,12 +7,14 @@ from typing import Any
 from django import forms
 
 from execution.registry import InvalidPayload, UnknownTask, registry
-from jobs.audit import LIMITS
+from jobs.audit import LIMITS, POLICIES
 from jobs.clock import database_now
 from jobs.documents import UnstorableDocument, check_document
 from jobs.models import Job
+from jobs.new_jobs import IMMEDIATELY
+from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
-from jobs.states import JobStatus
+from jobs.states import JobStatus, choices
 from scheduling.recurrence import InvalidSchedule, parse_schedule
 
 
@@ -24,6 +26,11 @@ class SecondsField(forms.FloatField):
     def __init__(self, *, min_value: float = 0.1) -> None:
         text = "Seconds. Empty: what the task says."
         super().__init__(required=False, min_value=min_value, max_value=LONGEST, help_text=text)
+
+
+def help_text(field: str) -> str:
+    """What the model says about a field that the form has to spell out."""
+    return Job._meta.get_field(field).help_text
 
 
 class JobForm(forms.ModelForm):
@@ -43,9 +50,25 @@ class JobForm(forms.ModelForm):
     time_limit = SecondsField()
     lease = SecondsField(min_value=SHORTEST_LEASE)
 
+    misfire = forms.ChoiceField(
+        choices=choices(Misfire), required=False, initial=Misfire.RUN_ONCE, help_text=help_text("misfire")
+    )
+    catch_up_window = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=int(LONGEST_WINDOW.total_seconds()),
+        help_text=help_text("catch_up_window"),
+    )
+    catch_up_max = forms.IntegerField(
+        required=False, min_value=1, max_value=MOST_CAUGHT_UP, help_text=help_text("catch_up_max")
+    )
+    overlap = forms.TypedChoiceField(
+        choices=[("", "Default"), *choices(Overlap)], required=False, empty_value=None, help_text=help_text("overlap")
+    )
+
     class Meta:
         model = Job
-        fields = ["name", "tenant", "task", "payload", "schedule", "priority", *LIMITS]
+        fields = ["name", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
 
     def clean_payload(self) -> Any:
         payload = self.cleaned_data["payload"]
@@ -67,6 +90,10 @@ class JobForm(forms.ModelForm):
                 raise forms.ValidationError(f"{error.field}: {error}") from None
         return schedule
 
+    def clean_misfire(self) -> str:
+        """Left out, it stays as it was."""
+        return self.cleaned_data["misfire"] or self.instance.misfire
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         if self.instance.status == JobStatus.CANCELLED:
@@ -78,4 +105,10 @@ class JobForm(forms.ModelForm):
                 self.add_error("task", str(error))
             except InvalidPayload as error:
                 self.add_error("payload", [f"{field}: {message}" for field, message in error.errors.items()])
+        if cleaned.keys() >= {"misfire", "overlap", "schedule"}:
+            schedule = cleaned["schedule"] or IMMEDIATELY
+            try:
+                check_policies(cleaned["misfire"], cleaned["overlap"], recurring=recurs(schedule))
+            except InvalidPolicy as error:
+                self.add_error(error.field, str(error))
         return cleaned

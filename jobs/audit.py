@@ -13,7 +13,8 @@ from jobs.clock import database_now
 from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
-FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, "status", "next_run_at")
+POLICIES = ("misfire", "catch_up_window", "catch_up_max", "overlap")
+FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES, "status", "next_run_at")
 OF_CREATION = ("tenant_id", "actor_id", "action", "job_id", "after", "at")
 _read = attrgetter(*FIELDS)
 

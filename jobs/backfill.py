@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -24,7 +25,7 @@ from jobs.ids import execution_id
 from jobs.models import Execution, Job
 from jobs.occurrences import InvalidWindow, list_occurrences
 from jobs.outcomes import Outcome
-from jobs.states import Cause, IllegalMove, JobStatus
+from jobs.states import Cause, IllegalMove, JobStatus, Status
 from scheduling.recurrence.instants import write_instant
 
 logger = structlog.get_logger(__name__)
@@ -33,6 +34,10 @@ MOST = 1000  # due times a window: what is locked, read and written in one go
 RATE = 60  # executions a minute, where nobody says how many
 FASTEST = 6000  # executions a minute: more would be no throttle
 WITHOUT_A_RUN = (Outcome.SKIPPED, Outcome.MISSED)
+COLUMNS = (
+    *("id", "job_id", "tenant_id", "task", "priority", "cause", "status", "attempt", "forgiven"),
+    *("due_at", "not_before", "wake_at", "recorded_at", "worker", "error", "reason"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +97,19 @@ def backfill(job: Job, *, start: datetime, end: datetime, rate: int = RATE, acto
         job = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
         made = plan(job, start=start, end=end, rate=rate)
         if made.due_times:
-            ledger.insert(_executions(job, made, now=database_now()))
+            ledger.insert(Execution, COLUMNS, _rows(job, made, now=database_now()))
             _write_audit(job, made, start, end, actor)
     logger.info("job.backfilled", job=str(job.id), executions=len(made.due_times))
     return made
 
 
-def _executions(job: Job, made: Backfill, *, now: datetime) -> list[Execution]:
+def _rows(job: Job, made: Backfill, *, now: datetime) -> list[tuple[Any, ...]]:
     starts = [now + place * made.interval for place in range(len(made.due_times))]
+    alike = (job.id, job.tenant_id, job.task, int(job.priority), Cause.BACKFILL.value, Status.SCHEDULED.value)
     return [
-        Execution(
-            id=execution_id(job.id, due, Cause.BACKFILL),
-            job_id=job.id,
-            tenant_id=job.tenant_id,
-            task=job.task,
-            priority=job.priority,
-            cause=Cause.BACKFILL,
-            due_at=due,
-            not_before=starts_at,
-            wake_at=starts_at,  # the recoverer is what sends it, and not before it may start
-            recorded_at=now,
-        )
-        for due, starts_at in zip(made.due_times, starts, strict=True)
+        # Woken when it may start: the recoverer is what sends it.
+        (execution_id(job.id, due, Cause.BACKFILL), *alike, 0, 0, due, start, start, now, "", "", "")
+        for due, start in zip(made.due_times, starts, strict=True)
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 
-from jobs.history import covers_until, latest_by_schedule
+from jobs.history import latest_by_schedule
 from jobs.models import Job
 from scheduling.periods import Period, Standing, due_times
 from scheduling.recurrence import Recurrence
@@ -45,7 +45,7 @@ def _last(job: Job, period: Period, schedule: Recurrence, now: datetime) -> date
         return FOREVER
     if standing is Standing.FINISHED:
         latest = latest_by_schedule(job, period.until + datetime.resolution)
-        return (covers_until(latest) or latest.due_at) if latest else period.after
+        return (latest.covers_until or latest.due_at) if latest else period.after
     if period.ended is not None or period.until <= now or most - job.runs > MOST_COUNTED:
         return FOREVER
     pending = pending_due(job)

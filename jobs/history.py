@@ -49,11 +49,6 @@ def latest_by_schedule(job: Job, before: datetime) -> Execution | None:
     return rows.defer(*UNREAD).order_by("-id").first()
 
 
-def covers_until(row: Execution) -> datetime | None:
-    """Until which due time the reason of a skipped execution holds, if for others than its own."""
-    return getattr(row, "covers_until", None)
-
-
 def first_starts(rows: Collection[Execution]) -> dict[UUID, datetime]:
     """When the first attempt began, of those that were tried. A row itself knows only of its latest."""
     known = {row.pk: row.started_at for row in rows if row.started_at}

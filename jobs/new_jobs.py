@@ -16,6 +16,7 @@ from django.db import DEFAULT_DB_ALIAS
 from accounts.models import Tenant, User
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
+from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
 from scheduling.recurrence import InvalidSchedule
 from scheduling.upcoming import NewSchedules
@@ -26,7 +27,7 @@ AT_FIRST = {field.attname: field.get_default() for field in Job._meta.concrete_f
 AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, also for whoever writes it as JSON
 row_of = attrgetter(*COLUMNS)
 
-Refusal = UnknownTask | InvalidPayload | InvalidSchedule
+Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,10 @@ class NewJob:
     retry_delay_cap: float | None = None
     time_limit: float | None = None
     lease: float | None = None
+    misfire: str = Misfire.RUN_ONCE
+    catch_up_window: int | None = None
+    catch_up_max: int | None = None
+    overlap: str | None = None
 
 
 class Maker:
@@ -59,7 +64,8 @@ class Maker:
         try:
             registry.get(wanted.task).read(wanted.payload)
             schedule, first = self._schedules.read(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk)
-        except (UnknownTask, InvalidPayload, InvalidSchedule) as error:
+            check_policies(wanted.misfire, wanted.overlap, recurring=recurs(schedule))
+        except (UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
             return error
         values = self._of_all | {
             "id": pk,
@@ -73,6 +79,10 @@ class Maker:
             "retry_delay_cap": wanted.retry_delay_cap,
             "time_limit": wanted.time_limit,
             "lease": wanted.lease,
+            "misfire": str(wanted.misfire),
+            "catch_up_window": wanted.catch_up_window,
+            "catch_up_max": wanted.catch_up_max,
+            "overlap": wanted.overlap,
             "next_run_at": first.start_at,
             "due_for": first.due_for,
         }

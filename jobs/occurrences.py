@@ -16,7 +16,6 @@ from typing import NamedTuple
 from jobs.expected import expected_due_times, pending_due, schedule_of
 from jobs.history import (
     acts_since,
-    covers_until,
     executions_between,
     first_starts,
     latest_by_schedule,
@@ -113,7 +112,7 @@ def _told(
 
 
 def _without_row(job: Job, due: datetime, period: Period, latest: Execution | None, now: datetime) -> Occurrence:
-    if latest is not None and due <= (covers_until(latest) or latest.due_at):
+    if latest is not None and due <= (latest.covers_until or latest.due_at):
         return covered(due, latest)
     starts_at = schedule_of(job, period).not_before(due, key=str(job.id))
     return without_execution(due, period=period, starts_at=starts_at, pending=pending_due(job), now=now)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -19,6 +19,8 @@ from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job
 from jobs.new_jobs import COLUMNS, Maker, NewJob, Refusal, row_of
+from jobs.pauses import Missed, missed_in_pause
+from jobs.policies import check_policies, recurs
 from jobs.states import FINAL, Cause, IllegalMove, JobStatus
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
@@ -31,7 +33,7 @@ SHORTEST_LEASE = 1.0  # seconds: a shorter one is lost to any hiccup
 def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
     """Store a job and have it run when it is due.
 
-    Raises UnknownTask, InvalidPayload or InvalidSchedule before anything is stored.
+    Raises UnknownTask, InvalidPayload, InvalidSchedule or InvalidPolicy before anything is stored.
     """
     [outcome] = create_jobs([wanted], tenant=tenant, actor=actor)
     if isinstance(outcome, Job):
@@ -74,6 +76,12 @@ def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
             first = NEVER if job.status == JobStatus.PAUSED else first_run(recurrence, job=job.id, now=now)
             changes = changes | {"schedule": recurrence.to_dict(), "due_for": first.due_for, "runs": 0}
             next_run_at = first.start_at
+        if not changes.keys().isdisjoint(("schedule", "misfire", "overlap")):
+            check_policies(
+                changes.get("misfire", job.misfire),
+                changes.get("overlap", job.overlap),
+                recurring=recurs(changes.get("schedule", job.schedule)),
+            )
         job.edit(next_run_at, **changes)
     return job
 
@@ -93,13 +101,22 @@ def pause_job(job: Job, *, actor: User | None) -> Job:
     return job
 
 
-def resume_job(job: Job, *, actor: User | None) -> Job:
+class Resumed(NamedTuple):
+    """A job that goes on, and what it missed while it did not."""
+
+    job: Job
+    missed: Missed
+
+
+def resume_job(job: Job, *, actor: User | None) -> Resumed:
     """Go on with the next due time from now. Due times that passed during the pause are not made up for."""
     with _act("resume", job, actor) as job:
+        now = database_now()  # once it is locked, as in an update
         if job.status != JobStatus.PAUSED:
             raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
-        job.resume(*next_run(json.dumps(job.schedule), database_now(), job=job.id, runs=job.runs))
-    return job
+        missed = missed_in_pause(job, now=now)
+        job.resume(*next_run(json.dumps(job.schedule), now, job=job.id, runs=job.runs))
+    return Resumed(job, missed)
 
 
 def cancel_job(job: Job, *, actor: User | None) -> Job:

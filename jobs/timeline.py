@@ -29,6 +29,8 @@ def timeline(execution: Execution) -> list[Moment]:
         Moment(execution.due_at, "due"),
         Moment(execution.recorded_at, "recorded", f"by {execution.get_cause_display().lower()}"),
     ]
+    if execution.waits_for and execution.status == Status.SCHEDULED:
+        moments.append(Moment(execution.recorded_at, "waits", f"for {execution.waits_for} to be over"))
     if execution.queued_at:
         moments.append(Moment(execution.queued_at, "queued"))
     for attempt in execution.attempts.all():
@@ -45,6 +47,8 @@ def timeline(execution: Execution) -> list[Moment]:
         moments.append(Moment(execution.started_at, "started", f"attempt {execution.attempt} on {execution.worker}"))
     if execution.finished_at:
         moments.append(Moment(execution.finished_at, execution.status.lower(), execution.error or execution.reason))
+    if execution.covers_until:
+        moments.append(Moment(execution.covers_until, "covers", "every due time up to this one was skipped with it"))
     if execution.discarded_at:
         moments.append(Moment(execution.discarded_at, "discarded", execution.reason))
     if execution.status == Status.RETRYING:

@@ -6,6 +6,7 @@ Nothing needs to be set: without servers Punctual runs embedded, on one SQLite f
 from datetime import timedelta
 from pathlib import Path
 
+from jobs import policies
 from jobs.states import JobStatus, Status, choices
 from scheduler_project.env import env, env_count, env_database, env_seconds, env_server, kept_secret
 from scheduler_project.logs import configure_logging
@@ -31,7 +32,11 @@ NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and R
 POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's nap: the most it adds to a lone job
 POLL_BATCH = env_count("POLL_BATCH", 500)  # jobs a round; larger saves little and delays the first
 POLL_LEASE = env_seconds("POLL_LEASE", 15)  # how long a dead poller's jobs stay hidden
-MISFIRE_GRACE = env_seconds("MISFIRE_GRACE", 60)  # later than this, missed due times become one run
+MISFIRE_GRACE = env_seconds("MISFIRE_GRACE", 60)  # found later than this, a job goes by its misfire policy
+MISFIRE_ROWS = env_count("MISFIRE_ROWS", policies.MISFIRE_ROWS)  # of missed due times, a job: the last covers the rest
+CATCH_UP_WINDOW = env_seconds("CATCH_UP_WINDOW", policies.CATCH_UP_WINDOW.total_seconds())  # for jobs that do not say
+CATCH_UP_MAX = env_count("CATCH_UP_MAX", policies.CATCH_UP_MAX)  # runs in one go, for jobs that do not say
+OVERLAP_LOOK = env_seconds("OVERLAP_LOOK", policies.OVERLAP_LOOK.total_seconds())  # until a run in line looks again
 
 # Processes.
 WEB_THREADS = env_count("WEB_THREADS", 4)  # requests a web process answers at once
@@ -187,6 +192,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "JobStatus": choices(JobStatus),
         "ExecutionStatus": choices(Status),
+        "Misfire": choices(policies.Misfire),
+        "Overlap": choices(policies.Overlap),
     },
 }
 

@@ -18,6 +18,7 @@ from django.db import InterfaceError, OperationalError
 from execution.outbox import Outbox
 from jobs.clock import Clock
 from jobs.ledger import Sent
+from jobs.policies import Allowances
 from scheduling.due import record_due
 from scheduling.index import DueIndex, IndexIncomplete
 from scheduling.rebuild import rebuild, restore_overdue
@@ -37,6 +38,7 @@ class Poller:
         batch: int,
         lease: timedelta,
         misfire_grace: timedelta,
+        allowances: Allowances,
         overdue_after: timedelta,
     ) -> None:
         self.index = index
@@ -45,6 +47,7 @@ class Poller:
         self.batch = batch
         self.lease = lease
         self.misfire_grace = misfire_grace
+        self.allowances = allowances
         self.overdue_after = overdue_after
         self._swept_at: datetime | None = None
         self._busy = False
@@ -65,7 +68,11 @@ class Poller:
         if not leased:
             return 0
         recorded = record_due(
-            leased, now=now, misfire_grace=self.misfire_grace, publish_patience=self.outbox.publish_patience
+            leased,
+            now=now,
+            misfire_grace=self.misfire_grace,
+            publish_patience=self.outbox.publish_patience,
+            allowances=self.allowances,
         )
         self.index.settle(recorded.next_due)
         self._sent.append((now, self.outbox.publish(recorded.executions)))

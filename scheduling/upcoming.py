@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from jobs.policies import recurs
 from scheduling.recurrence import Recurrence, depends_on_seed, parse_schedule
 
 KEPT = 10_000  # answers: thousands of jobs share `0 * * * *` and its due time, and croniter takes 200 µs for one
@@ -24,6 +25,13 @@ class Upcoming(NamedTuple):
 
     start_at: datetime | None = None
     due_for: datetime | None = None  # the due time, where the start is later
+
+    @property
+    def due_at(self) -> datetime:
+        """The due time, of a run that there is."""
+        due = self.due_for or self.start_at
+        assert due is not None
+        return due
 
 
 NEVER = Upcoming()
@@ -65,7 +73,7 @@ def first_run(recurrence: Recurrence, *, job: UUID, now: datetime) -> Upcoming:
 
 def next_run(schedule: str, after: datetime, *, job: UUID, runs: int) -> Upcoming:
     """The run after the due time `after`, of a job that has had so many. `schedule` is JSON, as stored."""
-    if not _differs_by_job(schedule):
+    if not _traits(schedule).differs_by_job:
         return Upcoming(_next_after(schedule, after))
     recurrence = stored(schedule, job)
     return _placed(recurrence, recurrence.next_due(after, runs_so_far=runs), job)
@@ -78,10 +86,20 @@ def _placed(recurrence: Recurrence, due: datetime | None, job: UUID) -> Upcoming
     return Upcoming(start, due if start != due else None)
 
 
+class Traits(NamedTuple):
+    differs_by_job: bool
+    recurs: bool
+
+
+def is_recurring(schedule: str) -> bool:
+    """Whether a schedule, JSON as stored, can have more than one due time."""
+    return _traits(schedule).recurs
+
+
 @lru_cache(KEPT)
-def _differs_by_job(schedule: str) -> bool:
+def _traits(schedule: str) -> Traits:
     stored = json.loads(schedule)
-    return _has_own_times(stored) or "max_runs" in stored
+    return Traits(_has_own_times(stored) or "max_runs" in stored, recurs(stored))
 
 
 def _has_own_times(stored: Stored) -> bool:

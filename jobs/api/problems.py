@@ -18,6 +18,7 @@ from rest_framework.views import set_rollback
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
 from jobs.occurrences import InvalidWindow
+from jobs.policies import InvalidPolicy
 from jobs.states import IllegalMove
 from scheduling.recurrence import InvalidSchedule
 
@@ -74,7 +75,7 @@ def faults_of(error: Exception) -> list[Fault]:
         case InvalidSchedule():
             field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
             return [{"field": field, "message": str(error)}]
-        case InvalidWindow():
+        case InvalidWindow() | InvalidPolicy():
             return [{"field": error.field, "message": str(error)}]
         case exceptions.ValidationError():
             return _flatten(error.detail)

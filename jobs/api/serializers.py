@@ -10,8 +10,9 @@ from rest_framework import serializers
 from jobs.api.lean import LeanSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
-from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
-from jobs.states import Priority
+from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
+from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE, Resumed
+from jobs.states import Priority, choices
 
 
 class DocumentField(serializers.JSONField):
@@ -60,6 +61,35 @@ class JobSerializer(LeanSerializer):
     retry_delay_cap = SecondsField(help_text="Before any retry, at most.")
     time_limit = SecondsField(help_text="For one attempt; past it, it is stopped and has failed.")
     lease = SecondsField(min_value=SHORTEST_LEASE, help_text="After this silence, a worker is taken for lost.")
+    misfire = serializers.ChoiceField(
+        choices(Misfire),
+        required=False,
+        help_text="What becomes of due times that nobody looked at in time, because the system was down or behind: "
+        "none runs, one runs late for all (run_once, the default), or each is caught up on.",
+    )
+    catch_up_window = serializers.IntegerField(
+        min_value=1,
+        max_value=int(LONGEST_WINDOW.total_seconds()),
+        required=False,
+        allow_null=True,
+        help_text="Seconds, with misfire catch_up: older due times are skipped. Without one, what the settings say.",
+    )
+    catch_up_max = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_CAUGHT_UP,
+        required=False,
+        allow_null=True,
+        help_text="With misfire catch_up: no more than so many due times run, the earliest ones; the others are "
+        "skipped. Without one, what the settings say.",
+    )
+    overlap = serializers.ChoiceField(
+        choices(Overlap),
+        required=False,
+        allow_null=True,
+        help_text="What happens when a due time comes and the run before it is not over: both run (allow), the new one "
+        "is skipped, it waits, or the previous one is cancelled first. Without one, skip for recurring schedules "
+        "and allow for others.",
+    )
     owner = serializers.CharField(source="owner.username", read_only=True, default=None)
 
     class Meta:
@@ -76,6 +106,10 @@ class JobSerializer(LeanSerializer):
             "retry_delay_cap",
             "time_limit",
             "lease",
+            "misfire",
+            "catch_up_window",
+            "catch_up_max",
+            "overlap",
             "status",
             "next_run_at",
             "owner",
@@ -87,6 +121,24 @@ class JobSerializer(LeanSerializer):
 
 # One for all requests: to make one takes far longer than to ask it.
 JOB = JobSerializer()
+
+
+class MissedSerializer(serializers.Serializer):
+    count = serializers.IntegerField(help_text="Due times that passed during the pause.")
+    more = serializers.BooleanField(help_text="Whether there are more than were counted.")
+    first = serializers.DateTimeField(allow_null=True)
+    last = serializers.DateTimeField(allow_null=True)
+    outcome = serializers.CharField(help_text="What becomes of them, in words.")
+
+
+class ResumedJobSerializer(JobSerializer):
+    missed = MissedSerializer(read_only=True, help_text="What the job missed while it was paused.")
+
+    class Meta(JobSerializer.Meta):
+        fields = [*JobSerializer.Meta.fields, "missed"]
+
+    def to_representation(self, instance: Resumed) -> dict[str, Any]:
+        return JOB.to_representation(instance.job) | {"missed": MissedSerializer(instance.missed).data}
 
 
 class AttemptSerializer(serializers.ModelSerializer):
@@ -118,7 +170,16 @@ class ExecutionSerializer(serializers.ModelSerializer):
             "result",
             "error",
             "reason",
+            "waits_for",
+            "covers_until",
         ]
+        extra_kwargs = {
+            "reason": {"help_text": "Why it was skipped, cancelled or discarded."},
+            "waits_for": {"help_text": "The execution that must be over before this one starts."},
+            "covers_until": {
+                "help_text": "Of a skipped one: its reason holds for every due time of the schedule up to this one too."
+            },
+        }
 
 
 class MomentSerializer(serializers.Serializer):

@@ -27,7 +27,13 @@ from jobs.api.occurrences import answer_occurrences
 from jobs.api.pagination import NewestFirst
 from jobs.api.parsing import BoundedJSONParser
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
-from jobs.api.serializers import JOB, ExecutionDetailSerializer, ExecutionSerializer, JobSerializer
+from jobs.api.serializers import (
+    JOB,
+    ExecutionDetailSerializer,
+    ExecutionSerializer,
+    JobSerializer,
+    ResumedJobSerializer,
+)
 from jobs.clock import database_now
 from jobs.models import Execution, Job
 from jobs.timeline import timeline
@@ -89,10 +95,16 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def pause(self, request: Request, pk: str) -> Response:
         return self._answer(services.pause_job(self.get_object(), actor=request.user))
 
-    @extend_schema(operation_id="resume_job", summary="Go on with the next due time from now", request=None)
+    @extend_schema(
+        operation_id="resume_job",
+        summary="Go on with the next due time from now; says what was missed",
+        request=None,
+        responses=ResumedJobSerializer,
+    )
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
-        return self._answer(services.resume_job(self.get_object(), actor=request.user))
+        resumed = services.resume_job(self.get_object(), actor=request.user)
+        return Response(ResumedJobSerializer(resumed).data)
 
     @extend_schema(operation_id="cancel_job", summary="End a job for good and cancel what waits", request=None)
     @action(detail=True, methods=["post"])

@@ -11,23 +11,33 @@ from jobs.ledger.inserting import insert
 from jobs.ledger.leasing import lease_due
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
+from jobs.ledger.skipping import NewSkip, skip
+from jobs.ledger.waiting import Going, WaitingFor, going_on, let_go, nap, waited_for
 
 __all__ = [
     "Attempted",
     "Claim",
     "DueJob",
+    "Going",
     "NewExecution",
+    "NewSkip",
     "NextRun",
     "Outcome",
     "Sent",
+    "WaitingFor",
     "claim",
+    "going_on",
     "heartbeat",
     "insert",
     "lease_due",
+    "let_go",
     "let_rest",
     "lock_due",
     "mark_queued",
+    "nap",
     "read_claims",
     "record",
     "settle",
+    "skip",
+    "waited_for",
 ]

@@ -18,7 +18,7 @@ import psycopg
 from django.db import connection
 from psycopg.types.datetime import TimestamptzLoader
 
-from jobs.states import CLAIMABLE
+from jobs.states import CLAIMABLE, UNFINISHED, Status
 
 Row = Sequence[Any]
 
@@ -29,8 +29,17 @@ def waits(table: str) -> str:
     Spelled so that the planner cannot match it with the index of what waits: the rows are named by their ids, and a
     plan that looks through all that waits for each of them was seen to take a millisecond a row.
     """
-    statuses = ", ".join(f"'{status}'" for status in sorted(CLAIMABLE))
-    return f"coalesce({table}.status, '') IN ({statuses})"
+    return _stands_at(table, CLAIMABLE)
+
+
+def goes_on(table: str) -> str:
+    """SQL: whether the row of `table` is not over. Spelled as `waits` is."""
+    return _stands_at(table, UNFINISHED)
+
+
+def _stands_at(table: str, statuses: Iterable[Status]) -> str:
+    listed = ", ".join(f"'{status}'" for status in sorted(statuses))
+    return f"coalesce({table}.status, '') IN ({listed})"
 
 
 def run(

@@ -70,7 +70,7 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         {"this": "uuid"},
         [(one,) for one in ids],
         lock="jobs_execution",
-        only=f"locked.not_before <= %(latest)s AND {waits('locked')}",
+        only=f"locked.not_before <= %(latest)s AND locked.waits_for IS NULL AND {waits('locked')}",
         running=Status.RUNNING.value,
         now=now,
         latest=now + CLOCK_TOLERANCE,

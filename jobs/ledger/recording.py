@@ -10,6 +10,7 @@ from uuid import UUID
 
 from jobs.ids import execution_id
 from jobs.ledger.batch import among_rows, as_instant, as_uuid, as_uuids, locking, run, waits
+from jobs.policies import Overlap
 from jobs.states import Cause, JobStatus, Status
 
 Sent = tuple[UUID, int]  # an execution, and how many attempts had been made when it was sent
@@ -27,6 +28,7 @@ class NewExecution:
     cause: Cause = Cause.SCHEDULE
     attempt: int = 0
     not_before: datetime | None = None  # when it may start, where that is not its due time
+    waits_for: UUID | None = None  # the execution that must be over first
     id: UUID = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,6 +46,11 @@ class DueJob(NamedTuple):
     start_at: datetime | None
     due_for: datetime | None  # the due time, where the start is later
     runs: int  # that its schedule has made so far
+    misfire: str
+    catch_up_window: int | None  # seconds
+    catch_up_max: int | None
+    overlap: str | None
+    latest: UUID | None  # the execution that its schedule made last, of those meant to run, unless it allows overlaps
 
 
 class NextRun(NamedTuple):
@@ -52,21 +59,40 @@ class NextRun(NamedTuple):
     job_id: UUID
     at: datetime | None
     due_for: datetime | None = None  # the due time, where the start is later
+    runs: int = 1  # made this time
+    latest: UUID | None = None  # the last of them, if that is to be remembered
 
 
 def lock_due(ids: Collection[UUID]) -> list[DueJob]:
     """Lock these jobs, in one order so that two pollers cannot wait for each other; return what stands there now."""
     rows = run(
         f"""
-        SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs FROM jobs_job
+        SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs, misfire, catch_up_window,
+            catch_up_max, overlap, CASE WHEN overlap = %(allow)s THEN NULL ELSE latest END
+        FROM jobs_job
         WHERE {among_rows("id", "this")} ORDER BY id {locking("jobs_job")}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
+        allow=Overlap.ALLOW.value,
     )
     return [
-        DueJob(as_uuid(job), as_uuid(tenant), task, priority, schedule, as_instant(start), as_instant(due_for), runs)
-        for job, tenant, task, priority, schedule, start, due_for, runs in rows
+        DueJob(
+            as_uuid(job),
+            as_uuid(tenant),
+            task,
+            priority,
+            schedule,
+            as_instant(start),
+            as_instant(due_for),
+            runs,
+            misfire,
+            window,
+            most,
+            overlap,
+            latest and as_uuid(latest),
+        )
+        for job, tenant, task, priority, schedule, start, due_for, runs, misfire, window, most, overlap, latest in rows
     ]
 
 
@@ -80,20 +106,21 @@ def record(
     """
     run(
         """
-        UPDATE jobs_job SET next_run_at = r.next, due_for = r.nominal, runs = runs + 1, leased_until = NULL,
+        UPDATE jobs_job SET next_run_at = r.next, due_for = r.nominal, runs = runs + r.made, leased_until = NULL,
+            latest = coalesce(r.newest, latest),
             status = CASE WHEN r.next IS NULL THEN %(finished)s ELSE status END
         FROM r WHERE id = r.this
         """,
-        {"this": "uuid", "next": "timestamptz", "nominal": "timestamptz"},
+        {"this": "uuid", "next": "timestamptz", "nominal": "timestamptz", "made": "integer", "newest": "uuid"},
         next_runs,
         finished=JobStatus.FINISHED.value,
     )
     new = run(
         """
         INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven,
-            due_at, not_before, wake_at, recorded_at, worker, error, reason)
+            due_at, not_before, waits_for, wake_at, recorded_at, worker, error, reason)
         SELECT r.this, r.of_job, r.of_tenant, r.of_task, r.urgency, r.why, %(status)s, 0, 0,
-            r.due, r.start, %(wake_at)s, %(now)s, '', '', ''
+            r.due, r.start, r.behind, %(wake_at)s, %(now)s, '', '', ''
         FROM r WHERE true
         ON CONFLICT (id) DO NOTHING RETURNING id
         """,
@@ -106,9 +133,20 @@ def record(
             "why": "text",
             "due": "timestamptz",
             "start": "timestamptz",
+            "behind": "uuid",
         },
         [
-            (e.id, e.job_id, e.tenant_id, e.task, e.priority, e.cause.value, e.due_at, e.not_before or e.due_at)
+            (
+                e.id,
+                e.job_id,
+                e.tenant_id,
+                e.task,
+                e.priority,
+                e.cause.value,
+                e.due_at,
+                e.not_before or e.due_at,
+                e.waits_for,
+            )
             for e in executions
         ],
         status=Status.SCHEDULED.value,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import F, Q
@@ -42,20 +43,30 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 
     def ready(self, now: datetime, tasks: list[str]) -> ExecutionQuerySet:
         """Those an executor of `tasks` may claim now, most urgent first."""
-        return self.waiting().filter(not_before__lte=now, task__in=tasks).order_by("-priority", "not_before")
+        free = self.waiting().filter(waits_for=None, not_before__lte=now, task__in=tasks)
+        return free.order_by("-priority", "not_before")
+
+    def in_line(self) -> ExecutionQuerySet:
+        """Those that wait for another one to be over."""
+        return self.filter(status=Status.SCHEDULED, waits_for__isnull=False)
 
     def overdue(self, now: datetime) -> ExecutionQuerySet:
         """Those that should have moved by now: something went wrong, or nobody has started."""
         return self.filter(wake_at__lte=now).order_by("wake_at")
 
     def cancel(self, reason: str, now: datetime) -> None:
-        """Cancel every one that no worker holds, and ask for it where one does. Call it in a transaction."""
+        """Cancel every one that no worker holds, and ask for it where one does.
+
+        Call it in a transaction that holds their jobs' locks, so that nobody joins a line that others leave.
+        """
         # Locked in the order of ids, as every batch is, so that none can wait for another.
-        unfinished = self.unfinished().order_by("pk").select_for_update(no_key=True)
-        ids = list(unfinished.values_list("pk", flat=True))
-        these = Execution.objects.filter(pk__in=ids)
+        unfinished = self.unfinished().order_by("pk").select_for_update(no_key=True, of=("self",))
+        found = list(unfinished.only("job_id", "waits_for"))
+        these = Execution.objects.filter(pk__in=[one.pk for one in found])
         these.waiting().update(status=Status.CANCELLED, reason=reason, finished_at=now, wake_at=None)
         these.filter(status=Status.RUNNING).update(cancel_requested_at=now, reason=reason)
+        if leaving := {one.pk: one for one in found if one.waits_for}:
+            _close_ranks(leaving, now)
 
     def replay(self, now: datetime, payload: Any = None) -> list[Execution]:
         """Have dead ones run again, with `payload` if there is one; return those. Call it in a transaction.
@@ -95,6 +106,21 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         Execution.objects.filter(pk__in=list(unfinished.values_list("pk", flat=True))).update(payload=payload)
 
 
+def _close_ranks(leaving: dict[UUID, Execution], now: datetime) -> None:
+    """Have those behind the ones that leave the line wait for what these waited for: that still goes on."""
+
+    def ahead_of(place: UUID) -> UUID:
+        while place in leaving:
+            place = leaving[place].waits_for
+        return place
+
+    jobs = {one.job_id for one in leaving.values()}
+    for one in Execution.objects.in_line().filter(job__in=jobs, waits_for__in=leaving).only("waits_for"):
+        Execution.objects.filter(pk=one.pk).update(waits_for=ahead_of(one.waits_for), wake_at=now)
+    for job in Job.objects.filter(pk__in=jobs, latest__in=leaving).only("latest"):
+        Job.objects.filter(pk=job.pk).update(latest=ahead_of(job.latest))
+
+
 class Execution(models.Model):
     """One due time of a job. Its id is derived from both (see `jobs.ids`), so it exists once.
 
@@ -116,6 +142,7 @@ class Execution(models.Model):
     payload = models.JSONField(null=True)  # only where it differs from the job's: kept when the job is edited
     due_at = models.DateTimeField()
     not_before = models.DateTimeField()  # due time, or the time of the next retry
+    waits_for = models.UUIDField(null=True)  # the execution that must be over first
     wake_at = models.DateTimeField(null=True)
     recorded_at = models.DateTimeField()
     queued_at = models.DateTimeField(null=True)  # when the broker was known to have it: at the claim, at the latest
@@ -127,6 +154,7 @@ class Execution(models.Model):
     error = models.TextField(blank=True, default="")  # the latest attempt's, in one line
     discarded_at = models.DateTimeField(null=True)  # of a dead letter: a person has let it go
     reason = models.CharField(max_length=300, blank=True, default="")  # why it was skipped, cancelled or discarded
+    covers_until = models.DateTimeField(null=True)  # of a skipped one: so was every due time up to this one
 
     objects = ExecutionQuerySet.as_manager()
 
@@ -144,7 +172,12 @@ class Execution(models.Model):
             models.Index(
                 fields=["task", "-priority", "not_before"],
                 name="executions_ready",
-                condition=Q(status__in=sorted(CLAIMABLE)),
+                condition=Q(status__in=sorted(CLAIMABLE), waits_for=None),
+            ),
+            models.Index(
+                fields=["job", "waits_for"],
+                name="executions_in_line",
+                condition=Q(status=Status.SCHEDULED, waits_for__isnull=False),
             ),
         ]
 

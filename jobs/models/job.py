@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 from jobs.ids import new_job_id
+from jobs.policies import Misfire, Overlap
 from jobs.states import JOB_TRANSITIONS, IllegalMove, JobStatus, Priority, choices
 
 OF_TASK = "Empty: what the task says."
+OF_SETTINGS = "Empty: what the settings say."
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -55,11 +57,32 @@ class Job(models.Model):
     lease = models.FloatField(
         null=True, blank=True, help_text=f"Seconds after which a silent worker is taken for lost. {OF_TASK}"
     )
+    misfire = models.CharField(
+        max_length=10,
+        choices=choices(Misfire),
+        default=Misfire.RUN_ONCE,
+        help_text="What becomes of due times that nobody looked at in time: skip them, run one late, or catch up.",
+    )
+    catch_up_window = models.PositiveIntegerField(
+        null=True, blank=True, help_text=f"Seconds: older due times are not caught up on. {OF_SETTINGS}"
+    )
+    catch_up_max = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text=f"Due times caught up on at once, at most. {OF_SETTINGS}"
+    )
+    overlap = models.CharField(  # noqa: DJ001 - the API's null, and none of the choices
+        max_length=15,
+        choices=choices(Overlap),
+        null=True,
+        blank=True,
+        help_text="What happens when a due time comes and the run before it is not over. "
+        "Empty: skip for recurring jobs, allow for others.",
+    )
 
     status = models.CharField(max_length=10, choices=choices(JobStatus), default=JobStatus.ACTIVE)
     next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
     due_for = models.DateTimeField(null=True, editable=False)  # that run's due time, where it starts later than that
     runs = models.PositiveIntegerField(default=0, editable=False)  # made by the present schedule
+    latest = models.UUIDField(null=True, editable=False)  # the execution its schedule made last, of those meant to run
     leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

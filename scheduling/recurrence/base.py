@@ -22,8 +22,8 @@ class Recurrence(ABC):
     def next_due(self, after: datetime, *, runs_so_far: int) -> datetime | None:
         """Return the next due time of a job that has been given `runs_so_far` runs, or None when it has had its last.
 
-        What the poller asks with: `runs_so_far` is the number of due times recorded for the job by
-        its schedule, the one recorded just now included, whatever became of them. Runs that a person
+        What the poller asks with: `runs_so_far` is the number of runs recorded for the job by its
+        schedule, one recorded just now included. Due times that were skipped and runs that a person
         asked for besides do not count. The answer depends on nothing else.
         """
         return self.next_after(after)

@@ -4,8 +4,8 @@ Bounds are put around a rule and leave its run times as they are: a start does n
 only leaves out the earlier ones. Both ends belong to the schedule: a run at exactly `start_at` or
 `end_at` takes place.
 
-How many runs there have been is not worked out here. It depends on what happened (runs missed in
-an absence become one), and counting from the beginning would cost more with every run. Whoever
+How many runs there have been is not worked out here. It depends on what happened (due times may
+be skipped), and counting from the beginning would cost more with every run. Whoever
 records the runs counts them, and says how many in `next_due`.
 """
 

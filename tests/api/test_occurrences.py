@@ -169,11 +169,10 @@ def test_a_skipped_due_time_says_why(api, life) -> None:
     assert (told["outcome"], told["reason"]) == ("skipped", "the previous run was still going")
 
 
-def test_one_skipped_row_may_speak_for_the_due_times_after_it(api, life, monkeypatch) -> None:
+def test_one_skipped_row_may_speak_for_the_due_times_after_it(api, life) -> None:
     life.create(HOURLY)
     life.poll_until(NOON + 1.5 * HOUR)
-    Execution.objects.update(status=Status.SKIPPED, reason="too late")
-    monkeypatch.setattr(Execution, "covers_until", NOON + 3 * HOUR, raising=False)
+    Execution.objects.update(status=Status.SKIPPED, reason="too late", covers_until=NOON + 3 * HOUR)
     life.after(hours=5)
 
     told = ask(api, life, NOON + 2 * HOUR, NOON + 4 * HOUR)["occurrences"]

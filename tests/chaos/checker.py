@@ -44,7 +44,12 @@ class Verdict:
 
 def check(history: History) -> Verdict:
     return Verdict(
-        lost=[*lost_jobs(history), *stuck_rows(history), *missing_due_times(history)],
+        lost=[
+            *lost_jobs(history),
+            *stuck_rows(history),
+            *missing_due_times(history),
+            *groundless_skips(history),
+        ],
         duplicate_rows=list(duplicate_rows(history)),
         stale_writes=list(stale_writes(history)),
         unexplained=[*extra_effects(history), *overlaps(history), *lost_leases(history)],
@@ -90,7 +95,7 @@ def stuck_rows(history: History) -> Iterator[Finding]:
 
 
 def missing_due_times(history: History) -> Iterator[Finding]:
-    """A recurring job has an execution for every due time, but for those that a pause or the misfire rule took."""
+    """A recurring job has a row for every due time, but for those that a pause took or a skipped one covers."""
     recurring = {job.id: job for job in history.jobs if job.schedule.get("type") == "interval"}
     rows = _by_job(row for row in history.executions if row.job in recurring and row.cause == "schedule")
     accepted = {one.job: one.at for one in reversed(history.accepted)}
@@ -99,16 +104,27 @@ def missing_due_times(history: History) -> Iterator[Finding]:
         seconds = float(job.schedule["seconds"])
         due = sorted(rows.get(name, []), key=lambda row: row.due_at)
         for before, after in pairwise(due):
-            if after.due_at - before.due_at < seconds + MILLISECOND:
+            if after.due_at - (before.covers_until or before.due_at) < seconds + MILLISECOND:
                 continue
-            misfired = before.recorded_at - before.due_at > history.timing.misfire_grace
-            if not misfired and not _touched(pauses, before.due_at, after.due_at):
+            if not _touched(pauses, before.due_at, after.due_at):
                 yield Finding(name, f"no execution between {before.due_at:.3f} and {after.due_at:.3f}, every {seconds}")
         last = due[-1].due_at if due else accepted.get(name, float("inf"))
         if pauses and pauses[-1][0] - last > seconds + STOPPED_RECURRING:
             earlier = [pause for pause in pauses[:-1] if pause[1] >= last]
             if not earlier:
                 yield Finding(name, f"stopped recurring after {last:.3f}")
+
+
+def groundless_skips(history: History) -> Iterator[Finding]:
+    """All overlaps are allowed, so only the misfire rule skips: the earliest due time found with it came too late."""
+    found: dict[tuple[str, float], float] = {}
+    for row in history.executions:
+        together = row.job, row.recorded_at
+        found[together] = min(row.due_at, found.get(together, row.due_at))
+    for row in history.executions:
+        late = row.recorded_at - found[row.job, row.recorded_at]
+        if row.status == "SKIPPED" and (not row.reason or late <= history.timing.misfire_grace):
+            yield Finding(row.id, f"SKIPPED, found {late:.3f} seconds late: {row.reason or 'no reason'}")
 
 
 # ---- 2. a due time is recorded once ----

@@ -95,6 +95,7 @@ class ExecutionRow:
     result: Any = None
     error: str = ""
     reason: str = ""
+    covers_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,8 @@ QUERIES = {
     "executions": """
         SELECT id::text, job_id::text, status, attempt, extract(epoch FROM due_at)::float8,
             extract(epoch FROM recorded_at)::float8, cause, extract(epoch FROM finished_at)::float8,
-            extract(epoch FROM wake_at)::float8, worker, result, error, reason
+            extract(epoch FROM wake_at)::float8, worker, result, error, reason,
+            extract(epoch FROM covers_until)::float8
         FROM jobs_execution ORDER BY id
     """,
     "attempts": """

@@ -126,7 +126,7 @@ def no_derived_id() -> None:
         seen.update((row[0], row) for row in Job.objects.filter(pk__in=jobs).values_list(*columns))
         return jobs
 
-    def record_due(leased: Any, *, now: Any, misfire_grace: Any, publish_patience: Any) -> due.Recorded:
+    def record_due(leased: Any, *, now: Any, publish_patience: Any, **rest: Any) -> due.Recorded:
         executions = [ledger.NewExecution(*seen[job]) for job in leased if seen[job][-1] is not None]
         with transaction.atomic():
             next_runs = [ledger.NextRun(one.job_id, None) for one in executions]

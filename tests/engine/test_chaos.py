@@ -132,12 +132,36 @@ def test_a_recurring_job_with_every_due_time_is_clean() -> None:
     assert check(recurring(0, 1, 2, 3)).clean
 
 
-def test_a_due_time_missing_in_between_is_lost_unless_a_pause_or_a_misfire_took_it() -> None:
+def missed(*due: float, found: float, **last) -> History:
+    """One run, and skipped due times after it, all recorded at once; then the next due time."""
+    told = recurring(due[0], found + 1)
+    late = replace(told.executions[0], recorded_at=T + found)
+    skipped = [
+        row("SKIPPED", 0, id=f"s{at}", due_at=T + at, recorded_at=T + found, reason="Missed", worker="")
+        for at in due[1:]
+    ]
+    skipped[-1] = replace(skipped[-1], **last)
+    return replace(told, executions=[late, *skipped, told.executions[1]])
+
+
+def test_missed_due_times_are_skipped_each_or_covered() -> None:
+    assert check(missed(0, *range(1, 71), found=70)).clean
+    assert check(missed(0, *range(1, 31), found=70, covers_until=T + 70)).clean
+    assert found(check(missed(0, *range(1, 31), found=70))) == {"lost": 1}
+    assert found(check(missed(0, *range(1, 31), found=70, covers_until=T + 60))) == {"lost": 1}
+
+
+def test_a_due_time_skipped_without_need_or_reason_is_lost() -> None:
+    assert found(check(missed(0, *range(1, 41), found=40))) == {"lost": 40}
+    assert found(check(missed(0, *range(1, 71), found=70, reason=""))) == {"lost": 1}
+
+
+def test_a_due_time_missing_in_between_is_lost_unless_a_pause_took_it() -> None:
     assert found(check(recurring(0, 1, 3))) == {"lost": 1}
     assert check(
         recurring(0, 1, 3, acts=(Act("j", "pause", T + 1.5, T + 1.6), Act("j", "resume", T + 2.5, T + 2.6)))
     ).clean
-    assert check(recurring(0, 1, 70, recorded=65.0)).clean
+    assert found(check(recurring(0, 1, 70, recorded=65.0))) == {"lost": 1}, "late, and nothing says what was missed"
 
 
 def test_a_pause_elsewhere_explains_no_missing_due_time() -> None:

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from jobs import services
 from jobs.models import Execution, Job
-from jobs.states import JobStatus
+from jobs.states import JobStatus, Status
 from scheduling.due import Recorded, record_due
 from scheduling.index import get_due_index
 from scheduling.rebuild import rebuild
@@ -18,7 +18,8 @@ SECOND = timedelta(seconds=1)
 
 
 def poll(job: Job, now: datetime) -> Recorded:
-    """What a poller does with the job at `now`, without waiting for it."""
+    """What a poller does with the job at `now`, without waiting for it. What it made before is over by then."""
+    Execution.objects.update(status=Status.COMPLETED, wake_at=None)
     return record_due([job.id], now=now, misfire_grace=60 * SECOND, publish_patience=SECOND)
 
 
@@ -53,7 +54,7 @@ def test_a_pause_does_not_forget_the_runs_before_it(new_job) -> None:
     poll(job, job.next_run_at)
 
     services.pause_job(job, actor=None)
-    job = services.resume_job(job, actor=None)
+    job = services.resume_job(job, actor=None).job
     poll(job, job.next_run_at)
 
     job.refresh_from_db()

@@ -13,7 +13,7 @@ from typing import Any
 
 import django
 
-STEPS = ("lease", "write_next_runs", "record", "settle", "publish", "mark")
+STEPS = ("lease", "write_next_runs", "write_skips", "record", "settle", "publish", "mark")
 
 
 def dying(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,6 +38,8 @@ def main(step: str) -> None:
             poller.index.lease = dying(poller.index.lease)
         case "write_next_runs":  # in the middle of the transaction
             recording.run = dying(recording.run)
+        case "write_skips":  # all is written, nothing is committed
+            ledger.skip = dying(ledger.skip)
         case "record":
             poller_module.record_due = dying(poller_module.record_due)
         case "settle":

@@ -15,6 +15,7 @@ from tests.whole.dying_poller import STEPS
 from tests.whole.processes import start
 
 SECOND = timedelta(seconds=1)
+HOUR = timedelta(hours=1)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -42,3 +43,31 @@ def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(step, 
         job.refresh_from_db()
     assert {job.status for job in once} == {JobStatus.FINISHED}
     assert hourly.status == JobStatus.ACTIVE and hourly.next_run_at == start_at + timedelta(hours=1)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_was_missed_has_one_outcome_whenever_the_poller_is_killed(step, system, new_job, recorder) -> None:  # noqa: F811
+    began = timezone.now() - 3 * HOUR - SECOND
+    hourly = {"type": "interval", "seconds": 3600, "start_at": began.isoformat()}
+    one_by_one = new_job(hourly, misfire="catch_up", overlap="wait", catch_up_max=3)
+    one_for_all = new_job(hourly)
+    jobs = [one_by_one, one_for_all]
+    type(one_by_one).objects.filter(pk__in=[job.pk for job in jobs]).update(next_run_at=began)
+    system.poller.index.put({job.pk: began for job in jobs})
+
+    killed = start("-m", "tests.whole.dying_poller", step)
+    output, _ = killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL, output
+
+    system.run_until(lambda: Execution.objects.filter(status=Status.COMPLETED).count() >= 4)
+    for _ in range(5):
+        system.round()
+
+    for job, ran in ((one_by_one, 3), (one_for_all, 1)):
+        outcomes = list(job.executions.order_by("due_at").values_list("due_at", "status"))
+        assert outcomes == [
+            (began + number * HOUR, Status.COMPLETED if number < ran else Status.SKIPPED) for number in range(4)
+        ]
+        job.refresh_from_db()
+        assert job.next_run_at == began + 4 * HOUR and job.runs == ran
+    assert len(recorder.runs) == 4

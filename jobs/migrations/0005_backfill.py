@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
-        ('jobs', '0003_runs_and_jitter'),
+        ('jobs', '0004_policies'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
