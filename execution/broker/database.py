@@ -79,7 +79,8 @@ class DatabaseInbox(Inbox):
         self._await_work(wait)
         with transaction.atomic():
             offered = self._look(limit)
-            self._more = bool(offered)
+            # SQLite has one lock for all, and a look that finds nothing should not have held it.
+            self._more = bool(offered) and connection.features.has_select_for_update_skip_locked
             yield offered
 
     def _look(self, limit: int) -> list[UUID]:
