@@ -21,8 +21,8 @@ import redis
 
 from jobs.ids import execution_id
 
-BATCH = 500
-PER_MESSAGE = 200
+BATCH = 1000
+PER_MESSAGE = 500
 LEASE = timedelta(seconds=15)
 TAKE = """
 local jobs = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3])

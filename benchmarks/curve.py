@@ -16,7 +16,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     with fleet() as on:
         prepare(on, sizes.history)
         for executors in sizes.curve:
-            [one] = ours(on, sizes.jobs, executors=executors)
+            [one] = ours(on, sizes.jobs, executors=executors, pollers=sizes.pollers)
             reached[str(executors)] = round(one.executions_per_s, 1)
             say(f"{executors} executor(s): {one.executions_per_s:,.0f}/s")
     return {"executions_per_s": reached}

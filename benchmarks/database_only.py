@@ -16,6 +16,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     with fleet(database_only=True) as on:
         prepare(on, sizes.history)
         for number in range(1, sizes.rounds + 1):
-            rounds += ours(on, sizes.jobs, executors=sizes.executors)
+            rounds += ours(on, sizes.jobs, executors=sizes.executors, pollers=sizes.pollers)
             say(f"round {number}: {rounds[-1].executions_per_s:,.0f}/s")
-    return summary(rounds) | {"jobs": sizes.jobs, "executors": sizes.executors, "history": sizes.history}
+    fleet_of = {"executors": sizes.executors, "pollers": sizes.pollers}
+    return summary(rounds) | fleet_of | {"jobs": sizes.jobs, "history": sizes.history}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
 WARM_UP = 3  # rounds
+DUE = 500  # jobs a round
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -34,7 +35,6 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def time_rounds(stored: int, rounds: int) -> dict[str, float]:
-    from django.conf import settings
     from django.db import connection
 
     from benchmarks.load import distant, learned, recurring
@@ -43,7 +43,7 @@ def time_rounds(stored: int, rounds: int) -> dict[str, float]:
 
     learned()
     distant(stored)
-    due = [job.id for job in recurring(settings.POLL_BATCH, 3600, every=3600, spread=0)]
+    due = [job.id for job in recurring(DUE, 3600, every=3600, spread=0)]
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE jobs_job")
     poller = make_poller()

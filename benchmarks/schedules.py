@@ -23,7 +23,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     count = sizes.schedules
     with fleet() as on:
         prepare(on, sizes.history)
-        start_warm(on, executors=sizes.executors)
+        start_warm(on, executors=sizes.executors, pollers=sizes.pollers)
         due = float(on.run("-m", "benchmarks.load", "recurring", str(count), str(notice(count)), str(EVERY), "0"))
         late = lateness(on, due, due, count)
     say(f"{count / max(late):,.0f} schedules/s started")

@@ -16,6 +16,7 @@ class Sizes:
     history: int = 200_000  # executions stored before
     burst: int = 10_000  # jobs due at one instant, of which the last start is looked at
     executors: int = 2
+    pollers: int = 2
     curve: tuple[int, ...] = (1, 2, 4)  # executors
     # A round of each peer: some seconds, whatever its speed.
     peer_jobs: Mapping[str, int] = field(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from typing import NamedTuple
 
 from benchmarks.burst import Burst, burst, rate, summary
 from benchmarks.fleet import TASK, Fleet, fleet
@@ -17,8 +18,20 @@ from benchmarks.fleet import TASK, Fleet, fleet
 HISTORY = 200_000  # executions stored before: a table nobody has used is no measure of one that is in use
 WARM_UP = 3_000  # jobs
 ROUNDS = 3
-BARE_EXECUTORS = (1, 2)  # tried both, as neither is the faster one on every day
-DEFAULTS = (20_000, 1, 1)  # jobs, executors, pollers
+DEFAULTS = (20_000, 2, 2)  # jobs, executors, pollers
+
+
+class Crew(NamedTuple):
+    """How many processes the bare pipeline gets."""
+
+    polling: int
+    executing: int
+
+    def __str__(self) -> str:
+        return f"{self.polling} polling and {self.executing} executing"
+
+
+CREWS = (Crew(1, 1), Crew(1, 2), Crew(2, 2))  # all are tried, as none is the fastest on every day
 
 
 def bare_possible() -> bool:
@@ -43,10 +56,11 @@ def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst
     return measured
 
 
-def bare(on: Fleet, *sizes: int, executors: int) -> list[Burst]:
+def bare(on: Fleet, *sizes: int, crew: Crew) -> list[Burst]:
     """The same by the bare pipeline, on the tables and queues that ours has made."""
-    on.start("-m", "benchmarks.bare", "poll")
-    for _ in range(executors):
+    for _ in range(crew.polling):
+        on.start("-m", "benchmarks.bare", "poll")
+    for _ in range(crew.executing):
         on.start("-m", "benchmarks.bare", "execute", TASK)
     _warm_up(on)
     measured = [burst(on, size) for size in sizes]
@@ -59,23 +73,22 @@ def _warm_up(on: Fleet) -> None:
     on.tidy()
 
 
-def fastest(tried: dict[int, list[Burst]]) -> int:
-    """The number of bare executors that did best."""
-    return max(tried, key=lambda executors: rate(tried[executors]))
+def fastest(tried: dict[Crew, list[Burst]]) -> Crew:
+    return max(tried, key=lambda crew: rate(tried[crew]))
 
 
 def main(jobs: int, executors: int, pollers: int) -> None:
     own: list[Burst] = []
-    tried: dict[int, list[Burst]] = {count: [] for count in BARE_EXECUTORS} if bare_possible() else {}
+    tried: dict[Crew, list[Burst]] = {crew: [] for crew in CREWS} if bare_possible() else {}
     with fleet() as on:
         prepare(on)
         for _ in range(ROUNDS):
             own += ours(on, jobs, executors=executors, pollers=pollers)
-            for count in tried:
-                tried[count] += bare(on, jobs, executors=count)
+            for crew in tried:
+                tried[crew] += bare(on, jobs, crew=crew)
     print("ours", json.dumps(summary(own)))
-    for count in tried:
-        print(f"bare pipeline, {count} executing", json.dumps(summary(tried[count])))
+    for crew in tried:
+        print(f"bare pipeline, {crew}", json.dumps(summary(tried[crew])))
     if tried:
         print("vs_bare_pipeline", round(rate(own) / rate(tried[fastest(tried)]), 2))
 

@@ -30,7 +30,7 @@ NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and R
 
 # Scheduling.
 POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's nap: the most it adds to a lone job
-POLL_BATCH = env_count("POLL_BATCH", 500)  # jobs a round; larger saves little and delays the first
+POLL_BATCH = env_count("POLL_BATCH", 1000)  # jobs a round, at most; larger saves little and delays the first
 POLL_LEASE = env_seconds("POLL_LEASE", 15)  # how long a dead poller's jobs stay hidden
 MISFIRE_GRACE = env_seconds("MISFIRE_GRACE", 60)  # found later than this, a job goes by its misfire policy
 MISFIRE_ROWS = env_count("MISFIRE_ROWS", policies.MISFIRE_ROWS)  # of missed due times, a job: the last covers the rest
@@ -45,7 +45,7 @@ WEB_THREADS = env_count("WEB_THREADS", 4)  # requests a web process answers at o
 EXECUTOR_THREADS = env_count("EXECUTOR_THREADS", 8)  # handlers running at once in one executor
 ISOLATE_HANDLERS = env.bool("ISOLATE_HANDLERS", default=True)  # in child processes, so that any can be stopped
 EXECUTION_LEASE = env_seconds("EXECUTION_LEASE", 15)  # how long a killed executor's work stays its own
-EXECUTIONS_PER_MESSAGE = env_count("EXECUTIONS_PER_MESSAGE", 200)  # at most, and only of tasks this fast:
+EXECUTIONS_PER_MESSAGE = env_count("EXECUTIONS_PER_MESSAGE", 500)  # at most, and only of tasks this fast:
 BUNDLE_SPAN = env_seconds("BUNDLE_SPAN", 0.02)  # what goes together should be run within this by one thread
 BOOKKEEPING_DELAY = env_seconds("BOOKKEEPING_DELAY", 0.005)  # outcomes gathered for one commit
 STOP_GRACE = env_seconds("STOP_GRACE", 20)  # what running work gets to finish after SIGTERM

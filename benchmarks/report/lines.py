@@ -50,11 +50,11 @@ def _schedules(schedules: dict[str, Any], results: Results) -> Iterator[Line]:
 
 def _contest(contest: dict[str, Any], results: Results) -> Iterator[Line]:
     ours, bare, burst, figures = contest["ours"], contest["bare"], contest["burst"], headline(results)
-    note = f"{ours['executors']} executors, 1 poller, {number(ours['jobs'])} jobs due at once, "
+    note = f"{ours['executors']} executors, {ours['pollers']} poller(s), {number(ours['jobs'])} jobs due at once, "
     note += f"{number(ours['history'])} in the history; rounds: {_rounds(ours['rounds'])}"
     yield Line("executions a second", number(ours["executions_per_s"]), note)
-    note = f"{number(bare['executions_per_s'])} a second with {bare['executing']} executing; rounds: "
-    note += "; ".join(f"with {executing} {_rounds(rounds)}" for executing, rounds in bare["tried"].items())
+    note = f"{number(bare['executions_per_s'])} a second with {bare['crew']}; rounds: "
+    note += "; ".join(f"{crew} {_rounds(rounds)}" for crew, rounds in bare["tried"].items())
     yield Line("… / bare pipeline", number(figures["vs_bare_pipeline"]), note)
     yield Line(
         "… / Celery with history", number(figures["vs_celery_with_history"]), "the better of Celery's two figures"
@@ -97,9 +97,7 @@ def _web(web: dict[str, Any], results: Results) -> Iterator[Line]:
 
 
 def _database(database: dict[str, Any], results: Results) -> Iterator[Line]:
-    note = (
-        f"no Redis, no RabbitMQ; {database['executors']} executors, 1 poller, {number(database['jobs'])} jobs due at "
-    )
+    note = f"no Redis, no RabbitMQ; {database['executors']} executors, {database['pollers']} poller(s), {number(database['jobs'])} jobs due at "
     note += f"once, {number(database['history'])} in the history; rounds: {_rounds(database['rounds'])}"
     yield Line("executions a second, PostgreSQL alone", number(database["executions_per_s"]), note)
     each = ", ".join(f"{kind} {microseconds:.0f}" for kind, microseconds in database["cpu_us"].items())

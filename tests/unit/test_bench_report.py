@@ -40,6 +40,7 @@ RESULTS: dict[str, Any] = {
             "cpu_us": {"PostgreSQL": 200.0, "executor": 100.0},
             "jobs": 20_000,
             "executors": 2,
+            "pollers": 2,
             "history": 200_000,
         },
         "bare": {
@@ -47,8 +48,8 @@ RESULTS: dict[str, Any] = {
             "rounds": [6250],
             "all_started_s": 3.0,
             "cpu_us": {"PostgreSQL": 200.0, "bare pipeline": 60.0},
-            "executing": 2,
-            "tried": {"1": [6000], "2": [6250]},
+            "crew": "1 polling and 2 executing",
+            "tried": {"1 polling and 1 executing": [6000], "1 polling and 2 executing": [6250]},
         },
         "burst": {"jobs": 10_000, "all_started_s": 1.9},
         "peers": {
@@ -71,6 +72,7 @@ RESULTS: dict[str, Any] = {
         "cpu_us": {"PostgreSQL": 150.0, "executor": 60.0},
         "jobs": 20_000,
         "executors": 2,
+        "pollers": 2,
         "history": 200_000,
     },
     "web": {"clients": 4, "post_jobs_per_s": 300.0, "bulk_create_per_s": None, "note": "there is no such route"},
