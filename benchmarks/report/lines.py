@@ -97,7 +97,8 @@ def _web(web: dict[str, Any], results: Results) -> Iterator[Line]:
 
 
 def _database(database: dict[str, Any], results: Results) -> Iterator[Line]:
-    note = f"no Redis, no RabbitMQ; {database['executors']} executors, {database['pollers']} poller(s), {number(database['jobs'])} jobs due at "
+    note = f"no Redis, no RabbitMQ; {database['executors']} executors, {database['pollers']} poller(s), "
+    note += f"{number(database['jobs'])} jobs due at "
     note += f"once, {number(database['history'])} in the history; rounds: {_rounds(database['rounds'])}"
     yield Line("executions a second, PostgreSQL alone", number(database["executions_per_s"]), note)
     each = ", ".join(f"{kind} {microseconds:.0f}" for kind, microseconds in database["cpu_us"].items())
