@@ -28,6 +28,8 @@ GRACE = 15  # seconds for pytest to tear down its fixtures when the run is inter
 
 
 def main(arguments: Sequence[str]) -> int:
+    # A shell has what it starts in the background ignore this, and all below us would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     own, pytest_arguments = _split(arguments)
     options = _parser().parse_args(own)
     needed = {kind for mode in options.modes for kind in mode.needs}
