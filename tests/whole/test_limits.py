@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 
 from accounts.models import Tenant
 from jobs import services
@@ -148,13 +149,20 @@ def test_a_cancelled_handler_that_does_not_look_is_stopped(run, task, payload) -
     assert execution.status == Status.CANCELLED and execution.error.startswith("Cancelled")
 
 
+def freeze(process: subprocess.Popen[str]) -> None:
+    """Stop it while it holds no lock. SQLite has but one, and whoever is stopped with it stops everybody."""
+    with transaction.atomic():
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+
+
 def test_an_executor_stopped_past_its_lease_cannot_write_and_stops_its_own_work(run, daemons, tmp_path) -> None:
     _, zombie = daemons
     note = tmp_path / "note"
     execution = run("tidy", {"file": str(note)}, lease=1, max_retries=5)
     eventually(lambda: Execution.objects.filter(pk=execution.pk, status=Status.RUNNING))
 
-    zombie.send_signal(signal.SIGSTOP)
+    freeze(zombie)
     eventually(lambda: Execution.objects.filter(pk=execution.pk, attempts__outcome=AttemptOutcome.UNKNOWN))
     assert not note.exists()
     zombie.send_signal(signal.SIGCONT)
