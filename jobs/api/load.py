@@ -7,8 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs.api.scoped import TenantScoped
 from jobs.api.strict import StrictSerializer
-from jobs.api.views import TenantScoped
 from scheduling.load import MOST_HOURS
 from scheduling.load.reading import load_report
 

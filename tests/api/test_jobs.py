@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Membership
-from jobs.api.views import JobViewSet
+from jobs.api.jobs import JobViewSet
 from jobs.models import AuditEvent, Execution, Job
 from jobs.states import JobStatus, Status
 from tests.conftest import client_of

@@ -1,55 +1,36 @@
-"""The routes of jobs and executions. A view translates: fetch within the tenant, one call, answer."""
+"""The routes of jobs. A view translates: fetch within the tenant, one call, answer."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
-from uuid import UUID
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework import mixins, status, viewsets
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework import mixins, status
 from rest_framework.decorators import action
-from rest_framework.generics import get_object_or_404
-from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.tenancy import HEADER, membership_for
 from jobs import services
 from jobs.api.backfill import answer_backfill
 from jobs.api.backfill_schema import describe_backfill
 from jobs.api.bulk import create_each, read_items
 from jobs.api.bulk_schema import describe_bulk
-from jobs.api.filters import ExecutionFilter, JobFilter
+from jobs.api.filters import JobFilter
 from jobs.api.occurrence_schema import describe_occurrences
 from jobs.api.occurrences import answer_occurrences
-from jobs.api.pagination import NewestFirst
 from jobs.api.parsing import BoundedJSONParser
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
+from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import (
     JOB,
-    ExecutionDetailSerializer,
     ExecutionSerializer,
     JobSerializer,
     ResumedJobSerializer,
 )
 from jobs.clock import database_now
-from jobs.models import Execution, Job
-from jobs.timeline import timeline
+from jobs.models import Job
 from scheduling.upcoming import stored
-
-
-class TenantScoped(viewsets.GenericViewSet):
-    """Sees nothing outside the tenant the request speaks for."""
-
-    pagination_class = NewestFirst
-    lookup_value_regex = "[^/]+"
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        writes = request.method not in SAFE_METHODS
-        self.tenant = membership_for(request.user, request.headers.get(HEADER), to_write=writes).tenant
 
 
 @extend_schema_view(
@@ -148,41 +129,3 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
 
     def _answer(self, job: Job, code: int = status.HTTP_200_OK) -> Response:
         return Response(JOB.to_representation(job), status=code)
-
-
-class ExecutionsViewSet(mixins.ListModelMixin, TenantScoped):
-    queryset = Execution.objects.all()
-    serializer_class = ExecutionSerializer
-    filterset_class = ExecutionFilter
-
-    def get_queryset(self) -> QuerySet[Execution]:
-        if getattr(self, "swagger_fake_view", False):
-            return Execution.objects.none()
-        return super().get_queryset().for_tenant(self.tenant)
-
-
-@extend_schema_view(
-    list=extend_schema(
-        operation_id="list_job_executions",
-        summary="List a job's executions, latest due time first",
-        parameters=[OpenApiParameter("job_id", UUID, OpenApiParameter.PATH)],
-    )
-)
-class JobExecutionsViewSet(ExecutionsViewSet):
-    def get_queryset(self) -> QuerySet[Execution]:
-        job = get_object_or_404(Job.objects.kept().for_tenant(self.tenant), pk=self.kwargs["job_id"])
-        return super().get_queryset().filter(job=job)
-
-
-@extend_schema_view(
-    list=extend_schema(operation_id="list_executions", summary="List executions, latest due time first"),
-    retrieve=extend_schema(operation_id="get_execution", summary="Read an execution with its timeline and attempts"),
-)
-class ExecutionViewSet(mixins.RetrieveModelMixin, ExecutionsViewSet):
-    def get_serializer_class(self) -> Any:
-        return ExecutionDetailSerializer if self.action == "retrieve" else ExecutionSerializer
-
-    def get_object(self) -> Execution:
-        execution = super().get_object()
-        execution.timeline = timeline(execution)
-        return execution
