@@ -53,6 +53,7 @@ PUBLISH_PATIENCE = env_seconds("PUBLISH_PATIENCE", 10)  # recorded but not confi
 QUEUE_PATIENCE = env_seconds("QUEUE_PATIENCE", 300)  # confirmed but not claimed for this long: perhaps lost
 RECOVER_INTERVAL = env_seconds("RECOVER_INTERVAL", 0.2)  # an idle recoverer's nap; "run now" waits for it
 RECOVER_BATCH = env_count("RECOVER_BATCH", 500)  # executions a round
+CANARY_LOOK = env_seconds("CANARY_LOOK", 1)  # between looks at whether the first of a careful replay have completed
 OVERDUE_AFTER = env_seconds("OVERDUE_AFTER", 2)  # a job due for this long is missing from the index: put it back
 TIME_LIMIT = env_seconds("TIME_LIMIT", 600)  # what an attempt may take before it is stopped
 END_GRACE = env_seconds("END_GRACE", 5)  # for a handler to end once told to, and again before it is ended by force
