@@ -12,6 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from execution.broker import get_broker
+from execution.defaults import default_limits
 from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
@@ -23,7 +24,6 @@ from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
 from jobs import canaries, dead_letters
 from jobs.clock import DatabaseClock
-from jobs.limits import Limits
 
 TIDY_EVERY = timedelta(minutes=1)
 
@@ -43,14 +43,8 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
 
 
 def make_runner() -> Runner:
-    limits = Limits(
-        settings.MAX_RETRIES,
-        settings.RETRY_BASE,
-        settings.RETRY_CAP,
-        settings.TIME_LIMIT,
-        settings.EXECUTION_LEASE,
-    )
-    return Runner(registry, clock=DatabaseClock(or_own=True), limits=limits, patience=settings.PUBLISH_PATIENCE)
+    clock = DatabaseClock(or_own=True)
+    return Runner(registry, clock=clock, limits=default_limits(), patience=settings.PUBLISH_PATIENCE)
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_view
-from rest_framework import mixins, serializers, status
+from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -33,6 +31,7 @@ from jobs.api.dead_letter_serializers import (
 )
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import ExecutionSerializer
+from jobs.api.strict import validated
 from jobs.canaries import replay_carefully
 from jobs.dead_letters import MOST_AT_ONCE
 from jobs.models import Execution, Replay
@@ -46,20 +45,20 @@ class DeadLetterViewSet(TenantScoped):
 
     @describe_causes
     def list(self, request: Request) -> Response:
-        asked = _read(GroupsOptions, request.query_params.dict())
+        asked = validated(GroupsOptions, request.query_params.dict())
         return Response(GroupsSerializer({"results": dead_letters.groups(self.tenant, **asked)}).data)
 
     @describe_list
     @action(detail=False, methods=["get"])
     def executions(self, request: Request) -> Response:
-        criteria = _read(CriteriaSerializer, request.query_params.dict())
+        criteria = validated(CriteriaSerializer, request.query_params.dict())
         page = self.paginate_queryset(matching(self._all, criteria).dead())
         return self.get_paginated_response(ExecutionSerializer(page, many=True).data)
 
     @describe_replay
     @action(detail=False, methods=["post"])
     def replay(self, request: Request) -> Response:
-        wanted = _read(NewReplaySerializer, request.data)
+        wanted = validated(NewReplaySerializer, request.data)
         which, payload = selected(self._all, wanted), wanted.get("payload")
         if "canary" in wanted:
             act = {"tenant": self.tenant, "actor": request.user, "payload": payload}
@@ -71,7 +70,7 @@ class DeadLetterViewSet(TenantScoped):
     @describe_discard
     @action(detail=False, methods=["post"])
     def discard(self, request: Request) -> Response:
-        wanted = _read(NewDiscardSerializer, request.data)
+        wanted = validated(NewDiscardSerializer, request.data)
         which = selected(self._all, wanted)
         done = dead_letters.discard(which, actor=request.user, reason=wanted["reason"], most=MOST_AT_ONCE)
         return _told(done, which.dead())
@@ -91,12 +90,6 @@ class ReplayViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, TenantScop
         if getattr(self, "swagger_fake_view", False):
             return Replay.objects.none()
         return super().get_queryset().for_tenant(self.tenant)
-
-
-def _read(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
-    serializer = kind(data=data)
-    serializer.is_valid(raise_exception=True)
-    return dict(serializer.validated_data)
 
 
 def _told(count: int, left: ExecutionQuerySet) -> Response:

@@ -17,7 +17,11 @@ class NewestFirst(CursorPagination):
         cursor = super().decode_cursor(request)
         if cursor is not None and cursor.position is not None:
             try:
-                UUID(cursor.position)
-            except ValueError:
+                self.read_position(cursor.position)
+            except (ValueError, OverflowError):
                 raise NotFound(self.invalid_cursor_message) from None
         return cursor
+
+    def read_position(self, position: str) -> object:
+        """What a cursor says its page starts at; a ValueError if it cannot have come from us."""
+        return UUID(position)

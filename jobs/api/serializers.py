@@ -194,4 +194,18 @@ class ExecutionDetailSerializer(ExecutionSerializer):
     timeline = MomentSerializer(many=True, read_only=True)
 
     class Meta(ExecutionSerializer.Meta):
-        fields = [*ExecutionSerializer.Meta.fields, "payload", "attempts", "timeline"]
+        fields = [
+            *ExecutionSerializer.Meta.fields,
+            "cancel_requested_at",
+            "discarded_at",
+            "fingerprint",
+            "payload",
+            "attempts",
+            "timeline",
+        ]
+        extra_kwargs = {
+            **ExecutionSerializer.Meta.extra_kwargs,
+            "cancel_requested_at": {"help_text": "While it runs: since when it is to end."},
+            "discarded_at": {"help_text": "Of a dead letter that somebody has let go: when."},
+            "fingerprint": {"help_text": "Of one that failed for good: what it shares with others of the same cause."},
+        }

@@ -1,4 +1,4 @@
-"""A serializer that ignores nothing it is sent."""
+"""Reading what was sent, and ignoring nothing of it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Any
 
 from rest_framework import serializers
 from rest_framework.fields import Field
+
+
+def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """The values that `data` has for this kind of serializer, or a ValidationError."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
 
 
 class StrictSerializer(serializers.Serializer):
