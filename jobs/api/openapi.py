@@ -31,11 +31,12 @@ WITH_A_BODY = {
     415: "The body is of a kind that is not read here.",
 }
 WITH_A_NAME = {404: "There is no such thing, or it is not yours to see."}
+ACTED_ON = {409: "It is not in a state that allows this; `detail` says which one it is in."}
 SPOKEN_FOR = OpenApiParameter(
     HEADER,
     {"type": "string", "format": "uuid"},
     OpenApiParameter.HEADER,
-    description="The tenant to speak for, of those that you belong to. Without it, the one you have belonged to longest.",
+    description="The tenant to speak for, of your own. Without it, the one that you have belonged to longest.",
 )
 
 
@@ -61,7 +62,7 @@ class CompleteSchema(AutoSchema):
         if self.method in ("POST", "PUT", "PATCH"):
             told |= WITH_A_BODY
         if "{" in self.path:
-            told |= WITH_A_NAME
+            told |= WITH_A_NAME if self.method == "GET" else WITH_A_NAME | ACTED_ON
         return told
 
     def _is_open(self) -> bool:
