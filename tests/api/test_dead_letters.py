@@ -92,7 +92,7 @@ def test_the_list_is_paged_by_cursor(api, job) -> None:
     second = api.get(first.json()["next"])
 
     assert ids_of(first) + ids_of(second) == gone[:4]
-    assert api.get(f"{ROOT}/executions", {"cursor": "nonsense"}).status_code == 404
+    assert "cursor" in faults(api.get(f"{ROOT}/executions", {"cursor": "nonsense"}))
 
 
 @pytest.mark.parametrize(
