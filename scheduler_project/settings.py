@@ -3,7 +3,6 @@
 Nothing needs to be set: without servers Punctual runs embedded, on one SQLite file.
 """
 
-from datetime import timedelta
 from pathlib import Path
 
 from jobs import policies
@@ -65,6 +64,12 @@ MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
 PAGE_SIZE = 50
 
+# Accounts.
+ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
+REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
+INVITATION_LIFETIME = env_seconds("INVITATION_LIFETIME", 7 * 24 * 3600)
+TENANTS_PER_USER = env_count("TENANTS_PER_USER", 100)  # owned: quotas are a tenant's, and tenants cost nothing
+
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
@@ -79,6 +84,12 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@l
 PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
 SECRET_KEY = (
     env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
+)
+# Signs the API's tokens. Another key than the one above: each can be changed without the other.
+JWT_SIGNING_KEY = (
+    env.str("JWT_SIGNING_KEY")
+    if PRODUCTION
+    else env.str("JWT_SIGNING_KEY", default="") or kept_secret(VAR_DIR / "jwt_signing_key")
 )
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -164,7 +175,10 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not PRODUCTION  # so that trying it needs no collectstatic
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "accounts.authentication.KeyAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
@@ -174,9 +188,10 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=15),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=7),
-    "ALGORITHM": "HS256",
+    "ACCESS_TOKEN_LIFETIME": ACCESS_TOKEN_LIFETIME,
+    "REFRESH_TOKEN_LIFETIME": REFRESH_TOKEN_LIFETIME,
+    "ALGORITHM": "HS256",  # the only one accepted, whatever a token says of itself
+    "SIGNING_KEY": JWT_SIGNING_KEY,
     "UPDATE_LAST_LOGIN": False,
 }
 SPECTACULAR_SETTINGS = {
