@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
-from scheduler_project.env import env, env_count, env_database, env_seconds, env_server, kept_secret
+from scheduler_project.env import env, env_count, env_database, env_limit, env_seconds, env_server, kept_secret
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -68,7 +68,20 @@ PAGE_SIZE = 50
 ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
 REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
 INVITATION_LIFETIME = env_seconds("INVITATION_LIFETIME", 7 * 24 * 3600)
+LOGIN_PERIOD = env_seconds("LOGIN_PERIOD", 300)  # in which these many wrong passwords are answered:
+LOGIN_ATTEMPTS = env_count("LOGIN_ATTEMPTS", 10)  # … for one account: a person's typos, and no dictionary
+LOGIN_ATTEMPTS_PER_ADDRESS = env_count("LOGIN_ATTEMPTS_PER_ADDRESS", 100)  # … an office behind one address
+REGISTRATION_PERIOD = env_seconds("REGISTRATION_PERIOD", 3600)
+REGISTRATIONS_PER_ADDRESS = env_count("REGISTRATIONS_PER_ADDRESS", 500)  # in that period: a class may, a script may not
+TRUSTED_PROXIES = env_limit("TRUSTED_PROXIES", 0)  # before us, that append to X-Forwarded-For; 0: nobody is believed
 TENANTS_PER_USER = env_count("TENANTS_PER_USER", 100)  # owned: quotas are a tenant's, and tenants cost nothing
+
+# Limits and quotas of a tenant that has none of its own; 0: none.
+RATE_LIMIT = env_limit("RATE_LIMIT", 60_000)  # requests a minute: more than two cores answer, so a runaway loop's
+KEY_RATE_LIMIT = env_limit("KEY_RATE_LIMIT", 30_000)  # of one API key: it leaves the others as much
+MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
+MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
+MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
 
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
@@ -134,12 +147,14 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "accounts.throttling.RateLimitHeaders",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 ROOT_URLCONF = "scheduler_project.urls"
 WSGI_APPLICATION = "scheduler_project.wsgi.application"
 APPEND_SLASH = False
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.attempts.LimitedBackend"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -179,6 +194,7 @@ REST_FRAMEWORK = {
         "accounts.authentication.TokenAuthentication",
         "accounts.authentication.KeyAuthentication",
     ],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.FairShare"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import services, tokens
+from accounts import attempts, services, tokens
 from accounts.api.serializers import (
     TAKEN,
     CredentialsSerializer,
@@ -50,6 +50,7 @@ class RegisterView(Open, generics.CreateAPIView):
     serializer_class = RegistrationSerializer
 
     def perform_create(self, serializer: RegistrationSerializer) -> None:
+        attempts.count_registration(self.request._request)
         try:
             serializer.instance = services.register(**serializer.validated_data)
         except IntegrityError:  # somebody was quicker
@@ -69,6 +70,7 @@ class TokenView(Open):
     def post(self, request: Request) -> Response:
         user = authenticate(request._request, **_read(CredentialsSerializer, request))
         if user is None:
+            attempts.check_sign_in(request._request)
             raise AuthenticationFailed("No active user has this name and password. Check both.")
         return Response(tokens.sign_in(user)._asdict())
 

@@ -6,6 +6,7 @@ One table says which status a domain error has; views never catch them.
 from __future__ import annotations
 
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
@@ -142,5 +143,5 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header
     if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait) + 1)
+        headers["Retry-After"] = str(ceil(error.wait))
     return headers
