@@ -17,13 +17,15 @@ from rest_framework.views import set_rollback
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from jobs.idempotency import KeyInFlight, KeyReused
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
-from jobs.states import IllegalMove
+from jobs.states import ChangedMeanwhile, IllegalMove
 from scheduling.recurrence import InvalidSchedule
 
 CONTENT_TYPE = "application/problem+json"
 DATABASE_AWAY = (OperationalError, InterfaceError)
+SHORTLY = "1"  # seconds: longer than a request takes
 RETRY_AFTER = "5"  # seconds: about what a database takes to come back
 
 Fault = dict[str, str]
@@ -50,6 +52,12 @@ def problem_response(error: Exception, context: Any) -> Response | None:
     match error:
         case IllegalMove():
             return problem(409, str(error))
+        case KeyInFlight():
+            return problem(409, str(error), headers={"Retry-After": SHORTLY})
+        case ChangedMeanwhile():
+            return problem(412, str(error))
+        case KeyReused():
+            return problem(422, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
         case UnknownTenant() | MayOnlyLook() | PermissionDenied():
