@@ -32,7 +32,13 @@ class StrictBackend(filters.DjangoFilterBackend):
         repeated = {name for name, one in filterset.base_filters.items() if isinstance(one, TagsFilter)}
         names = [*filterset.base_filters, *_of_pages(view), *getattr(view, "also_asked", ())]
         refuse_unread(request, names, repeated=repeated)
-        return super().filter_queryset(request, queryset, view)
+        wanted = self.get_filterset(request, queryset, view)
+        if not wanted.is_valid():
+            faults = wanted.form.errors.as_data().items()
+            raise serializers.ValidationError(
+                {name: [text for one in errors for text in one] for name, errors in faults}
+            )
+        return wanted.qs
 
     def get_filterset_kwargs(self, request: Request, queryset: QuerySet, view: Any) -> dict[str, Any]:
         kwargs = super().get_filterset_kwargs(request, queryset, view)
@@ -106,15 +112,12 @@ class TagsFilter(filters.Filter):
 
 
 class _WordsField(forms.CharField):
-    def to_python(self, value: Any) -> list[str]:
-        text = super().to_python(value)
+    def clean(self, value: Any) -> list[str]:
+        text = super().clean(value)
         words = words_of(text)
         if text and not 1 <= len(words) <= MOST_SOUGHT:
             raise forms.ValidationError(f"must have 1 to {MOST_SOUGHT} words; this has {len(words)}.")
         return words
-
-    def run_validators(self, value: list[str]) -> None:
-        super().run_validators(" ".join(value))
 
 
 @extend_schema_field(OpenApiTypes.STR)

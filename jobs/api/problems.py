@@ -116,7 +116,7 @@ def _flatten(detail: Any, path: str = "") -> list[Fault]:
         return [fault for where, value in pairs for fault in _flatten(value, where)]
     if isinstance(detail, list):
         return [fault for value in detail for fault in _flatten(value, path)]
-    return [{"field": path.replace(".non_field_errors", "") or "body", "message": str(detail)}]
+    return [{"field": path.removesuffix("non_field_errors").rstrip(".") or "body", "message": str(detail)}]
 
 
 def _detail(error: exceptions.APIException) -> str:
