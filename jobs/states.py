@@ -105,3 +105,7 @@ def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
 
 class IllegalMove(Exception):
     """A state was asked to change in a way its table does not allow, or a rival changed it first."""
+
+
+class ChangedMeanwhile(Exception):
+    """What was to be changed is no longer what the caller has seen."""

@@ -62,6 +62,7 @@ MAX_RETRIES = 3  # for jobs and tasks that do not say
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
+IDEMPOTENCY_KEPT = env_seconds("IDEMPOTENCY_KEPT", 24 * 3600)  # how long a request sent again is known by its key
 
 PAGE_SIZE = 50
 
@@ -199,7 +200,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["jobs.api.filtering.StrictBackend"],
     "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

@@ -1,4 +1,4 @@
-"""Pages that stay fast however long the history: each starts where the last one ended."""
+"""Pages that stay fast however long the history: each starts where the last one ended, and nothing is counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 
 class NewestFirst(CursorPagination):
-    ordering = "-id"  # ids sort by time
+    ordering = "-id"  # ids sort by time, and no two are alike: a page neither repeats nor misses a row
     page_size = settings.PAGE_SIZE
     page_size_query_param = "page_size"
     max_page_size = 200

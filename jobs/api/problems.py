@@ -22,13 +22,15 @@ from accounts.teams import LastOwner, NotAnOwner
 from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
 from jobs.dead_letters import SeveralTasks
+from jobs.idempotency import KeyInFlight, KeyReused
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
-from jobs.states import IllegalMove
+from jobs.states import ChangedMeanwhile, IllegalMove
 from scheduling.recurrence import InvalidSchedule
 
 CONTENT_TYPE = "application/problem+json"
 DATABASE_AWAY = (OperationalError, InterfaceError)
+SHORTLY = "1"  # seconds: longer than a request takes
 RETRY_AFTER = "5"  # seconds: about what a database takes to come back
 
 Fault = dict[str, str]
@@ -62,6 +64,12 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(409, str(error))
         case NoSuchInvitation():
             return problem(404, str(error))
+        case KeyInFlight():
+            return problem(409, str(error), headers={"Retry-After": SHORTLY})
+        case ChangedMeanwhile():
+            return problem(412, str(error))
+        case KeyReused():
+            return problem(422, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
         case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
