@@ -17,6 +17,7 @@ from execution.pace import Pace
 from execution.recoverer import Recoverer
 from execution.registry import registry
 from execution.runner import Runner
+from execution.voice import Bounds
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
@@ -47,7 +48,13 @@ def make_runner() -> Runner:
         settings.TIME_LIMIT,
         settings.EXECUTION_LEASE,
     )
-    return Runner(registry, clock=DatabaseClock(or_own=True), limits=limits, patience=settings.PUBLISH_PATIENCE)
+    return Runner(
+        registry,
+        clock=DatabaseClock(or_own=True),
+        limits=limits,
+        patience=settings.PUBLISH_PATIENCE,
+        largest_result=settings.MAX_RESULT_BYTES,
+    )
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:
@@ -55,7 +62,8 @@ def make_workshop(runner: Runner, threads: int) -> Workshop:
 
 
 def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> ThreadWorkshop:
-    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, **options)
+    bounds = Bounds(settings.LOG_LINES, settings.LOG_BYTES)
+    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, bounds=bounds, **options)
 
 
 def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
@@ -74,6 +82,7 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         clock=DatabaseClock(),
         threads=threads,
         bookkeeping_delay=settings.BOOKKEEPING_DELAY,
+        words_pause=settings.WORDS_PAUSE,
     )
 
 

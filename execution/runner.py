@@ -31,6 +31,7 @@ class Runner:
     clock: Clock
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
+    largest_result: int  # bytes, as JSON
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
@@ -100,6 +101,11 @@ class Runner:
         except UnknownTask:
             return False
 
+    def is_last(self, claim: Claim) -> bool:
+        """Whether no other attempt follows this one, should it fail."""
+        most = self.limits_of(claim).max_retries
+        return most is not None and claim.attempt - claim.forgiven > most
+
     def _call(self, claim: Claim, run: Run) -> str | None:
         try:
             task = self.registry.get(claim.task)
@@ -107,9 +113,21 @@ class Runner:
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
-        result = task.handler(payload, run)
+        return self._written(task.handler(payload, run))
+
+    def _written(self, result: Any) -> str | None:
+        """The result as it is kept."""
+        if result is None:
+            return None
         check_document(result)
-        return None if result is None else json.dumps(result)
+        text = json.dumps(result)
+        if len(text) > self.largest_result:
+            # What was done is done, and doing it again would return as much.
+            raise GiveUpNow(
+                f"The work is done, but its result of {len(text):,} bytes is more than the {self.largest_result:,} "
+                "that are kept (MAX_RESULT_BYTES). Store it elsewhere and return where it is."
+            )
+        return text
 
 
 def _told_of(claim: Claim) -> dict[str, Any]:

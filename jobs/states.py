@@ -81,6 +81,15 @@ class AttemptOutcome(StrEnum):
     CRASHED = "CRASHED"  # the process it ran in ended under it: the same, and it may be why
 
 
+class Level(StrEnum):
+    """How much a line of a handler's log matters."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
     """The members as Django's choices."""
     return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from execution.voice import Bounds
 from execution.workshop.threads import ThreadWorkshop
 from jobs.ledger import Claim
 from jobs.limits import Limits
@@ -44,9 +45,12 @@ def runner() -> Recorded:
 
 @pytest.fixture
 def workshop(runner) -> Iterator[ThreadWorkshop]:
-    workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1))
+    workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1), bounds=Bounds(10, 1000))
     workshop.reported = []
-    workshop.start(lambda finished: workshop.reported.extend(claim.task for claim, _ in finished))
+    workshop.start(
+        lambda finished: workshop.reported.extend(claim.task for claim, _ in finished),
+        lambda claim, words: None,
+    )
     yield workshop
     workshop.close()
 
