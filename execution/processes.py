@@ -27,7 +27,7 @@ from jobs.limits import Limits
 
 
 def make_pace() -> Pace:
-    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN)
+    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN, batch_size=registry.batch_size)
 
 
 def make_outbox(pace: Pace | None = None) -> Outbox:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from execution.run import Run
-from execution.signatures import Handler, understood
+from execution.signatures import Handler, understood, understood_batch
 from jobs.limits import Limits
 
 __all__ = ["Handler", "InvalidPayload", "Registry", "Run", "Task", "UnknownTask", "registry", "task"]
@@ -38,6 +38,7 @@ class Task:
     payload: type[BaseModel]
     limits: Limits = field(default_factory=Limits)
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
+    batch_size: int | None = None  # of a handler that is given many at once: so many, at most
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -69,6 +70,11 @@ class Registry:
         except KeyError:
             raise UnknownTask(f"No task named {name!r}. Registered: {', '.join(self.names())}.") from None
 
+    def batch_size(self, name: str) -> int | None:
+        """How many executions of the task its handler is given at once; None if one after another."""
+        known = self._tasks.get(name)
+        return None if known is None else known.batch_size
+
     def names(self) -> list[str]:
         return sorted(self._tasks)
 
@@ -86,19 +92,24 @@ def task(
     time_limit: timedelta | float | None = None,
     lease: timedelta | float | None = None,
     isolated: bool = False,
+    batch: bool = False,
+    batch_size: int = 100,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
     Without `payload`, its parameters say what the payload is: a pydantic model, or one parameter a field. Lengths of
     time are seconds, or timedeltas. What is not given is the settings' default; a job may override any of it.
+
+    With `batch`, it gets a list of payloads and one of runs, at most `batch_size`, and answers for each in their order:
+    with a list, or one by one as a generator. An answer is a result, or an exception.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
     limits = Limits(max_retries, *map(_length, (retry_delay, retry_delay_cap, time_limit, lease)))
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        handler, model = understood(function, payload)
-        registry.add(Task(name, handler, model, limits, isolated))
+        handler, model = understood_batch(function, payload) if batch else understood(function, payload)
+        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None))
         return function
 
     return register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -34,6 +34,19 @@ def understood(function: Callable[..., Any], payload: type[BaseModel] | None) ->
     model = create_model(_title(function), __config__=ConfigDict(extra="forbid"), **fields)
     run = next((one.name for one in parameters if _is_run(one)), None)
     return _with_fields(function, run), model
+
+
+def understood_batch(function: Callable[..., Any], payload: type[BaseModel] | None) -> tuple[Handler, type[BaseModel]]:
+    """The same for a handler of many: its first parameter is a list of models, its second one of runs."""
+    if payload is None:
+        first = next(iter(_parameters(function).values()), None)
+        payload = next((one for one in get_args(first.annotation) if _is_model(one)), None) if first else None
+    if payload is None or not _wants_run(function):
+        raise UnclearHandler(
+            f"{_name(function)}: a handler of batches has two parameters, the payloads and the runs, "
+            "as in `def send(mails: list[Mail], runs: list[Run])`, with a pydantic model."
+        )
+    return function, payload
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, Parameter]:

@@ -24,8 +24,9 @@ from execution.run import Run, Seat
 from execution.runner import Runner
 from execution.voice import Bounds, Voice
 from execution.workshop.base import Hear, Report, Workshop
+from execution.workshop.batches import work_together
 from execution.workshop.interruptible import Interruptible
-from jobs.ledger import Claim
+from jobs.ledger import Claim, Outcome
 
 logger = structlog.get_logger(__name__)
 
@@ -106,7 +107,10 @@ class ThreadWorkshop(Workshop):
         for claims in bundles:
             places = [Place(claim=claim, workshop=self, time_limit=self._time_limit(claim)) for claim in claims]
             self._places.update([(place.claim, place) for place in places])
-            self._pool.submit(partial(self._work_through, Bundle(deque(places))))
+            if claims and self.runner.takes_batches(claims[0]):
+                self._pool.submit(partial(self._work_together, places))
+            else:
+                self._pool.submit(partial(self._work_through, Bundle(deque(places))))
 
     def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
         now = time.monotonic()
@@ -139,13 +143,32 @@ class ThreadWorkshop(Workshop):
             with suppress(Exception):
                 connections.close_all()
 
+    def _work_together(self, places: Sequence[Place]) -> None:
+        try:
+            work_together(self, places)
+        finally:
+            with suppress(Exception):
+                connections.close_all()
+
     def _work(self, place: Place) -> None:
         claim = place.claim
+        run = Run(claim.execution_id, claim.attempt, claim.tenant_id, place)
+        self.conclude(place, partial(self.runner.run, claim, run))
+
+    def begin(self, place: Place) -> None:
+        """Its time runs from now on."""
+        place.begun = True
+        place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
+
+    def conclude(self, place: Place, work: Callable[[], Outcome]) -> None:
+        """Do the work, which can be interrupted meanwhile, and report what became of it."""
+        claim = place.claim
         try:
-            place.begun = True
-            place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
-            run = Run(claim.execution_id, claim.attempt, claim.tenant_id, place)
-            outcome = self._guarded(place, run)
+            self.begin(place)
+            try:
+                outcome = place.call.call(work)
+            except Interrupted as error:  # it came while the outcome was being made
+                outcome = self.runner.failed(claim, error)
             if place.voice is not None:
                 place.voice.finish()  # what was said is known before how it ended
             self._report([(claim, outcome)])
@@ -154,12 +177,6 @@ class ThreadWorkshop(Workshop):
             self._report([(claim, self.runner.given_back(claim))])
         finally:
             self._places.pop(claim, None)
-
-    def _guarded(self, place: Place, run: Run):
-        try:
-            return place.call.call(lambda: self.runner.run(place.claim, run))
-        except Interrupted as error:  # it came while the outcome was being made
-            return self.runner.failed(place.claim, error)
 
     def _watch(self) -> None:
         while not self._closed.wait(LOOK):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -45,7 +46,10 @@ class ExecutionLogsView(TenantScoped):
         operation_id="list_execution_logs",
         summary="Read or follow the lines an execution's handler kept, oldest first",
         description="To follow, ask again with `after` of the last answer until `finished` is true.",
-        parameters=[OpenApiParameter("after", str, description="The `after` of an earlier answer.")],
+        parameters=[
+            OpenApiParameter("execution_id", UUID, OpenApiParameter.PATH),
+            OpenApiParameter("after", str, description="The `after` of an earlier answer."),
+        ],
         responses=LogPageSerializer,
     )
     def retrieve(self, request: Request, execution_id: str) -> Response:

@@ -27,6 +27,9 @@ class Recorded:
     def limits_of(self, claim: Any) -> Limits:
         return Limits()
 
+    def takes_batches(self, claim: Any) -> bool:
+        return False
+
     def run(self, claim: Any, run: Any) -> str:
         if claim.task in self.waits_for:
             assert self.waits_for[claim.task].wait(20)
