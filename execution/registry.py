@@ -38,6 +38,7 @@ class Run:
 
     execution_id: UUID
     attempt: int
+    tenant_id: UUID  # whose run it is: the border that nothing a handler reads or keeps may cross
     _wish: Wish = field(default_factory=Wish, compare=False)
 
     @property

@@ -65,6 +65,30 @@ MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
 PAGE_SIZE = 50
 
+# Files that tasks read and make. They are on this disk unless S3_BUCKET names a place that all machines share.
+UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
+UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
+S3_BUCKET = env.str("S3_BUCKET", default="")
+_LOCAL = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {"location": VAR_DIR / "uploads", "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700},
+}
+_S3 = {
+    "BACKEND": "execution.storage.s3.S3Storage",
+    "OPTIONS": {
+        "bucket": S3_BUCKET,
+        "endpoint": env.str("S3_ENDPOINT", default="https://s3.amazonaws.com"),
+        "region": env.str("S3_REGION", default="us-east-1"),
+        "access_key": env.str("S3_ACCESS_KEY", default=""),
+        "secret_key": env.str("S3_SECRET_KEY", default=""),
+        "prefix": NAME_PREFIX,
+    },
+}
+STORAGES = {
+    "default": _S3 if S3_BUCKET else _LOCAL,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"

@@ -129,7 +129,7 @@ class ThreadWorkshop(Workshop):
         claim = place.claim
         try:
             place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
-            run = Run(claim.execution_id, claim.attempt, _wish=place.wish)
+            run = Run(claim.execution_id, claim.attempt, claim.tenant_id, _wish=place.wish)
             outcome = self._guarded(place, run)
             self._report([(claim, outcome)])
         except BaseException:
