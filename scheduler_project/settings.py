@@ -65,6 +65,14 @@ MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
 PAGE_SIZE = 50
 
+# HTTP to the outside, for `http_request`.
+HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
+HTTP_PORTS = tuple(env.list("HTTP_PORTS", default=["80", "443", "1024-65535"]))  # on hosts that are not listed above
+HTTP_TIMEOUT = env_seconds("HTTP_TIMEOUT", 30)  # from the name to the answer's last byte, for payloads that do not say
+HTTP_KEEP_BYTES = env_count("HTTP_KEEP_BYTES", 16 * 1024)  # of an answer's body; the rest is not even read
+HTTP_LONGEST_WAIT = env_seconds("HTTP_LONGEST_WAIT", 24 * 3600)  # that a Retry-After is obeyed for
+HTTP_CA_FILE = env.str("HTTP_CA_FILE", default="")  # further certificate authorities, of hosts inside
+
 # Files that tasks read and make. They are on this disk unless S3_BUCKET names a place that all machines share.
 UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
 UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
