@@ -43,7 +43,8 @@ class MisbehavingServer:
         self.heard: list[Heard] = []
         self.stopped = Event()
         self._secured = secured
-        self._listener = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family, dualstack_ipv6=host == "::")
         self.port: int = self._listener.getsockname()[1]
         Thread(target=self._accept, daemon=True).start()
 

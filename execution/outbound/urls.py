@@ -23,7 +23,7 @@ _URL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)  # as a last label: some resolvers take such a host for an address
+_NUMBER = re.compile(r"[0-9].*", re.ASCII)  # as a last label: some resolvers take such a host for an address
 
 
 @dataclass(frozen=True, slots=True)
