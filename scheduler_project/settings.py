@@ -97,6 +97,11 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 
+# Images, each decoded in a process of its own with no more than this.
+IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes can be more than memory holds
+IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
+IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
+
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
