@@ -16,7 +16,8 @@ from typing import IO, BinaryIO
 
 SCRIPT = Path(__file__).with_name("darkroom.py")
 GLANCE = 0.5  # seconds: the longest single wait, so that an interruption is heard
-MARGIN = 3  # times the processor time: how long a loaded machine may take for it
+SHARED = 5  # with how many others a loaded machine may share its processor
+STARTED = 30  # seconds: by then any machine has started a process
 LONGEST_HEAD = 10_000  # bytes of the line that says what was made
 # What ends a process because of what it was given, rather than because of how the machine is doing.
 OF_ITS_OWN = {signal.SIGXCPU, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL}
@@ -71,14 +72,15 @@ def make_image(source: BinaryIO, order: Order) -> Made:
 def _run(order: Order, given: IO[bytes], result: IO[bytes], said: IO[bytes]) -> int:
     command = [sys.executable, "-I", str(SCRIPT), json.dumps(asdict(order))]
     process = subprocess.Popen(command, stdin=given, stdout=result, stderr=said, env={}, cwd=os.sep)
-    ends = time.monotonic() + order.seconds * MARGIN
+    patience = STARTED + order.seconds * SHARED
+    ends = time.monotonic() + patience
     try:
         while True:
             try:
                 return process.wait(GLANCE)
             except subprocess.TimeoutExpired:
                 if time.monotonic() > ends:
-                    raise TimeoutError(f"The image was not made within {order.seconds * MARGIN} s.") from None
+                    raise TimeoutError(f"The image was not made within {patience} s.") from None
     finally:
         process.kill()
         process.wait()
