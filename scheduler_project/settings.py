@@ -233,6 +233,8 @@ SPECTACULAR_SETTINGS = {
         "ExecutionStatus": choices(Status),
         "Misfire": choices(policies.Misfire),
         "Overlap": choices(policies.Overlap),
+        "ImageFit": ["inside", "cover"],
+        "ImageFormat": ["jpeg", "png", "webp"],
     },
 }
 

@@ -17,6 +17,8 @@ from rest_framework.views import set_rollback
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from execution.uploads import UploadTooLarge
+from jobs.images import UnreadableImage
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
 from jobs.states import IllegalMove
@@ -52,6 +54,8 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(409, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
+        case UploadTooLarge():
+            return problem(413, str(error))
         case UnknownTenant() | MayOnlyLook() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
         case exceptions.APIException():
@@ -75,7 +79,7 @@ def faults_of(error: Exception) -> list[Fault]:
         case InvalidSchedule():
             field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
             return [{"field": field, "message": str(error)}]
-        case InvalidWindow() | InvalidPolicy():
+        case InvalidWindow() | InvalidPolicy() | UnreadableImage():
             return [{"field": error.field, "message": str(error)}]
         case exceptions.ValidationError():
             return _flatten(error.detail)

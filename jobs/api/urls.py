@@ -2,6 +2,7 @@ from django.urls import path
 from rest_framework.routers import SimpleRouter
 
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
+from jobs.api.images import ImageView, NewImageView
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.schedules import SchedulePreviewView
@@ -13,5 +14,7 @@ router.register("executions", ExecutionViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("images", NewImageView.as_view({"post": "create"})),
+    path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),
     *router.urls,
 ]
