@@ -20,6 +20,7 @@ from execution.uploads import (
     prune_uploads,
     save_upload,
 )
+from tests.bucket import Bucket
 
 pytestmark = pytest.mark.django_db
 
@@ -118,3 +119,17 @@ def test_a_file_in_use_is_not_pruned_however_old_it_is(team) -> None:
 
     assert prune_uploads(timezone.now()) == 0
     assert open_upload(team.pk, name).read() == b"logo"
+
+
+def test_files_may_be_kept_on_s3(team, settings) -> None:
+    bucket = Bucket()
+    s3 = {"BACKEND": "execution.storage.s3.S3Storage", "OPTIONS": bucket.options()}
+    settings.STORAGES = settings.STORAGES | {"default": s3}
+
+    name = save_upload(team.pk, b"content")
+
+    assert list(bucket.objects) == [f"/files/{team.pk.hex}/{name}"]
+    assert open_upload(team.pk, name).read() == b"content"
+    delete_upload(team.pk, name)
+    assert bucket.objects == {}
+    bucket.stop()
