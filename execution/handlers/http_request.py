@@ -14,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, Va
 
 from execution.outbound import Answer, Deadline, Refused, Request, Target, exchange, guard_of, read_url
 from execution.outbound.patience import asked_wait
-from execution.outbound.signing import read_secret, signed_headers, tenant_key
+from execution.outbound.signing import read_secret, signed_headers
+from execution.outbound.tenant_keys import keys_of
 from execution.registry import Run, task
 from execution.retry import GiveUpNow, RetryLater
 from jobs.documents import storable_text
@@ -153,8 +154,7 @@ def _signed(call: HttpCall, run: Run) -> Request:
 def _keys(call: HttpCall, run: Run) -> list[bytes]:
     if call.signing_secret is not None:
         return [read_secret(call.signing_secret.get_secret_value())]
-    # While the root is being changed, receivers may know the key of either.
-    return [tenant_key(run.tenant_id, root) for root in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
+    return keys_of(run.tenant_id)
 
 
 def _verdict(answer: Answer) -> Exception:

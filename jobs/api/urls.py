@@ -6,6 +6,7 @@ from jobs.api.images import ImageView, NewImageView
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.signing import SigningSecretView
 
 router = SimpleRouter(trailing_slash=False)
 router.register("jobs", JobViewSet)
@@ -16,5 +17,6 @@ urlpatterns = [
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
     path("images", NewImageView.as_view({"post": "create"})),
     path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),
+    path("signing-secret", SigningSecretView.as_view({"get": "retrieve"})),
     *router.urls,
 ]
