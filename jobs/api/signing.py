@@ -20,7 +20,7 @@ class SigningSecretView(TenantScoped):
     @extend_schema(
         operation_id="get_signing_secret",
         summary="Read the secret that your tenant's HTTP requests are signed with",
-        description="By the Standard Webhooks rules. With it requests can be forged, so not for those who may only look.",
+        description="By the Standard Webhooks rules. With it requests can be forged: not for those who only look.",
         responses=SigningSecretSerializer,
     )
     def retrieve(self, request: Request) -> Response:
