@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from execution.broker import get_broker
 from execution.defaults import default_limits
@@ -19,6 +20,7 @@ from execution.pace import Pace
 from execution.recoverer import Errand, Recoverer
 from execution.registry import registry
 from execution.runner import Runner
+from execution.uploads import prune_uploads
 from execution.voice import Bounds
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
@@ -95,5 +97,6 @@ def make_recoverer() -> Recoverer:
             Errand(
                 "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
             ),
+            Errand("uploads.pruned", TIDY_EVERY, lambda: prune_uploads(timezone.now())),
         ],
     )

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
-from execution.outbound import Answer, Deadline, Refused, Request, Target, exchange, guard_of, read_url
+from execution.outbound import Answer, Deadline, NoAnswer, Refused, Request, Target, exchange, guard_of, read_url
 from execution.outbound.patience import asked_wait
 from execution.outbound.signing import read_secret, signed_headers
 from execution.outbound.tenant_keys import keys_of
@@ -21,6 +21,7 @@ from execution.retry import GiveUpNow, RetryLater
 from jobs.documents import storable_text
 
 BETTER_LATER = {408, 425, 429}  # and all from 500 on
+AWAY = {502, 503, 504}
 WITHOUT_BODY = ("GET", "HEAD")
 # Ours to say: how the message is framed, where it goes, and who sent it.
 OURS = re.compile(
@@ -133,7 +134,9 @@ def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     except Refused as error:
         raise GiveUpNow(str(error)) from None
     if not call.expects(answer.status):
-        raise _verdict(answer)
+        # These say that nobody is there, which is more than that this request cannot be answered now.
+        away = NoAnswer("Whoever should have answered is away.") if answer.status in AWAY else None
+        raise _verdict(answer) from away
     return _kept(answer) | {"seconds": round(time.monotonic() - began, 3)}
 
 
