@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS
 
 from accounts.models import Tenant, User
+from accounts.quota import QuotaExceeded
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
@@ -27,7 +28,7 @@ AT_FIRST = {field.attname: field.get_default() for field in Job._meta.concrete_f
 AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, also for whoever writes it as JSON
 row_of = attrgetter(*COLUMNS)
 
-Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy
+Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy | QuotaExceeded
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from accounts.models import Tenant, User
 from execution.registry import registry
-from jobs import audit, ledger
+from jobs import audit, ledger, quotas
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job
@@ -33,7 +33,7 @@ SHORTEST_LEASE = 1.0  # seconds: a shorter one is lost to any hiccup
 def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
     """Store a job and have it run when it is due.
 
-    Raises UnknownTask, InvalidPayload, InvalidSchedule or InvalidPolicy before anything is stored.
+    Raises UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy or QuotaExceeded before anything is stored.
     """
     [outcome] = create_jobs([wanted], tenant=tenant, actor=actor)
     if isinstance(outcome, Job):
@@ -54,6 +54,7 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
     jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
     if jobs:
         with transaction.atomic():
+            jobs = quotas.admit(outcomes, tenant=tenant, now=now)
             ledger.insert(Job, COLUMNS, [row_of(job) for job in jobs])
             audit.write_created(jobs, actor, now=now)
             _announce(*jobs)
@@ -82,6 +83,7 @@ def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
                 changes.get("overlap", job.overlap),
                 recurring=recurs(changes.get("schedule", job.schedule)),
             )
+        quotas.check_change(job, changes, next_run_at)
         job.edit(next_run_at, **changes)
     return job
 
@@ -115,6 +117,7 @@ def resume_job(job: Job, *, actor: User | None) -> Resumed:
         if job.status != JobStatus.PAUSED:
             raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
         missed = missed_in_pause(job, now=now)
+        quotas.check_active(job.tenant)
         job.resume(*next_run(json.dumps(job.schedule), now, job=job.id, runs=job.runs))
     return Resumed(job, missed)
 
@@ -146,6 +149,7 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
     with _act("run_now", job, actor) as job:
         if job.status == JobStatus.CANCELLED:
             raise IllegalMove("A cancelled job cannot be run. Create a new one.")
+        quotas.check_runs(job.tenant, 1, now=now)
         new = ledger.NewExecution(job.id, job.tenant_id, job.task, job.priority, now, Cause.RUN_NOW)
         # Overdue from the start: the recoverer is what sends it.
         ledger.record([new], [], now=now, wake_at=now)
@@ -156,7 +160,7 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
 def _act(action: str, job: Job, actor: User | None) -> Iterator[Job]:
     """One act on one job, from the lock to the announcement. What is yielded is the job as it is now."""
     with transaction.atomic():
-        current = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
+        current = Job.objects.kept().locked().get(pk=job.pk)
         before = audit.snapshot(current)
         yield current
         audit.write(action, current, actor, before=before, after=audit.snapshot(current))

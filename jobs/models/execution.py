@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Tenant
+from jobs.ids import lowest_id
 from jobs.models.job import Job
 from jobs.states import (
     CLAIMABLE,
@@ -32,6 +33,13 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def waiting(self) -> ExecutionQuerySet:
         """Those no worker holds yet."""
         return self.filter(status__in=CLAIMABLE)
+
+    def due_between(self, start: datetime, end: datetime) -> ExecutionQuerySet:
+        """Those due from `start` on and before `end`, to the millisecond: ids sort by due time."""
+        return self.filter(pk__gte=lowest_id(start), pk__lt=lowest_id(end))
+
+    def not_skipped(self) -> ExecutionQuerySet:
+        return self.exclude(status=Status.SKIPPED)
 
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
