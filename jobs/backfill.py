@@ -97,7 +97,7 @@ def backfill(job: Job, *, start: datetime, end: datetime, rate: int = RATE, acto
         job = Job.objects.kept().locked().get(pk=job.pk)
         made = plan(job, start=start, end=end, rate=rate)
         if made.due_times:
-            quotas.check_runs(job.tenant, len(made.due_times), now=database_now())
+            quotas.Room(job.tenant).take_runs(len(made.due_times), now=database_now())
             ledger.insert(Execution, COLUMNS, _rows(job, made, now=database_now()))
             _write_audit(job, made, start, end, actor)
     logger.info("job.backfilled", job=str(job.id), executions=len(made.due_times))

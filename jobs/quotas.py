@@ -32,17 +32,62 @@ def check_payload(tenant: Tenant, payload: Any) -> None:
         )
 
 
+class Room:
+    """What is left of a tenant's quotas; counted when it is first asked for, and then by hand.
+
+    Use it in the transaction that stores what it gives room to.
+    """
+
+    def __init__(self, tenant: Tenant) -> None:
+        self._tenant = tenant
+        self._most_active = _limit(tenant.max_active_jobs, settings.MAX_ACTIVE_JOBS)
+        self._most_runs = _limit(tenant.max_executions_a_day, settings.MAX_EXECUTIONS_A_DAY)
+        self._active: int | None = None
+        self._runs: int | None = None
+
+    def take_place(self) -> None:
+        """For one more active job. Raises QuotaExceeded."""
+        limit = self._most_active
+        if not limit:
+            return
+        if self._active is None:
+            self._active = _active(self._tenant, limit)
+        if self._active >= limit:
+            remedy = "Pause, cancel or delete one, or ask for a larger quota."
+            raise QuotaExceeded("active_jobs", limit=limit, used=self._active, remedy=remedy)
+        self._active += 1
+
+    def take_runs(self, count: int, *, now: datetime) -> None:
+        """For so many more executions today. Raises QuotaExceeded."""
+        limit = self._most_runs
+        if not limit:
+            return
+        if self._runs is None:
+            self._runs = _runs_today(self._tenant, now, limit)
+        if self._runs + count > limit:
+            remedy = "Wait until the day is over in UTC, or ask for a larger quota."
+            left = _today(now) + DAY - now
+            raise QuotaExceeded(
+                "executions_a_day", limit=limit, used=self._runs, wanted=count, remedy=remedy, again_in=left
+            )
+        self._runs += count
+
+
 def admit(outcomes: list[Any], *, tenant: Tenant, now: datetime) -> list[Job]:
     """The new jobs among `outcomes` that the tenant has room for, in their order; the others give way to the refusal.
 
     Call it in the transaction that stores them.
     """
-    room = Room(tenant, now)
+    room = Room(tenant)
+    tomorrow = _today(now) + DAY
     for place, job in enumerate(outcomes):
-        if room.limited and isinstance(job, Job):
+        if isinstance(job, Job):
             try:
                 check_payload(tenant, job.payload)
-                room.take(job.next_run_at)
+                if job.next_run_at is not None and job.next_run_at < tomorrow:
+                    room.take_runs(1, now=now)
+                if job.next_run_at is not None:
+                    room.take_place()
             except QuotaExceeded as error:
                 outcomes[place] = error
     return [outcome for outcome in outcomes if isinstance(outcome, Job)]
@@ -53,51 +98,7 @@ def check_change(job: Job, changes: dict[str, Any], next_run_at: datetime | None
     if "payload" in changes:
         check_payload(job.tenant, changes["payload"])
     if next_run_at is not None and job.next_run_at is None:
-        check_active(job.tenant)
-
-
-def check_runs(tenant: Tenant, count: int, *, now: datetime) -> None:
-    """Raises QuotaExceeded if so many runs more are too many for today. Call it as `admit`."""
-    limit = _limit(tenant.max_executions_a_day, settings.MAX_EXECUTIONS_A_DAY)
-    if limit:
-        _lock(tenant)
-        _check_runs(limit, _runs_today(tenant, now, limit), count, now)
-
-
-def check_active(tenant: Tenant) -> None:
-    """Raises QuotaExceeded if the tenant has no room for one more active job. Call it as `admit`."""
-    limit = _limit(tenant.max_active_jobs, settings.MAX_ACTIVE_JOBS)
-    if limit:
-        _lock(tenant)
-        _check_active(limit, _active(tenant, limit))
-
-
-class Room:
-    """What is left of a tenant's quotas while several jobs are made; counted once."""
-
-    def __init__(self, tenant: Tenant, now: datetime) -> None:
-        self._now = now
-        self._most_active = _limit(tenant.max_active_jobs, settings.MAX_ACTIVE_JOBS)
-        self._most_runs = _limit(tenant.max_executions_a_day, settings.MAX_EXECUTIONS_A_DAY)
-        self.limited = bool(
-            self._most_active or self._most_runs or _limit(tenant.max_payload_bytes, settings.MAX_PAYLOAD_BYTES)
-        )
-        if self._most_active or self._most_runs:
-            _lock(tenant)
-        self._active = _active(tenant, self._most_active) if self._most_active else 0
-        self._runs = _runs_today(tenant, now, self._most_runs) if self._most_runs else 0
-
-    def take(self, start_at: datetime | None) -> None:
-        """Count one more job that starts then. Raises QuotaExceeded."""
-        if start_at is None:
-            return
-        today = start_at < _tomorrow(self._now)
-        if self._most_active:
-            _check_active(self._most_active, self._active)
-        if self._most_runs and today:
-            _check_runs(self._most_runs, self._runs, 1, self._now)
-        self._active += 1
-        self._runs += today
+        Room(job.tenant).take_place()
 
 
 def _limit(own: int | None, otherwise: int) -> int:
@@ -110,34 +111,18 @@ def _lock(tenant: Tenant) -> None:
 
 
 def _active(tenant: Tenant, limit: int) -> int:
+    _lock(tenant)
     return Job.objects.for_tenant(tenant).scheduled().order_by()[: limit + 1].count()
 
 
 def _runs_today(tenant: Tenant, now: datetime, limit: int) -> int:
     """What was recorded for today, and the jobs whose next start is still to come today."""
+    _lock(tenant)
     today = _today(now)
     recorded = Execution.objects.for_tenant(tenant).due_between(today, today + DAY).not_skipped()
     ahead = Job.objects.for_tenant(tenant).due(today + DAY - datetime.resolution)
     return recorded.order_by()[: limit + 1].count() + ahead.order_by()[: limit + 1].count()
 
 
-def _check_active(limit: int, used: int) -> None:
-    if used >= limit:
-        remedy = "Pause, cancel or delete one, or ask for a larger quota."
-        raise QuotaExceeded("active_jobs", limit=limit, used=used, remedy=remedy)
-
-
-def _check_runs(limit: int, used: int, wanted: int, now: datetime) -> None:
-    if used + wanted > limit:
-        remedy = "Wait until the day is over in UTC, or ask for a larger quota."
-        raise QuotaExceeded(
-            "executions_a_day", limit=limit, used=used, wanted=wanted, remedy=remedy, again_in=_tomorrow(now) - now
-        )
-
-
 def _today(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _tomorrow(now: datetime) -> datetime:
-    return _today(now) + DAY

@@ -83,7 +83,11 @@ class TenantView(OfTenant):
         responses={200: OwnTenantSerializer, **problems(400, 401, 403, 404)},
     )
     def patch(self, request: Request, tenant_id: str) -> Response:
-        return Response(OwnTenantSerializer(teams.rename_tenant(self.own, _name(request))).data)
+        teams.check_owner(self.own)
+        sent = NewTenantSerializer(data=request.data, partial=True)
+        sent.is_valid(raise_exception=True)
+        name = sent.validated_data.get("name", self.own.tenant.name)
+        return Response(OwnTenantSerializer(teams.rename_tenant(self.own, name)).data)
 
 
 def _visible_to(request: Request) -> QuerySet[Membership]:

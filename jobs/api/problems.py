@@ -21,13 +21,16 @@ from accounts.quota import QuotaExceeded
 from accounts.teams import LastOwner, NotAnOwner
 from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from jobs.dead_letters import SeveralTasks
+from jobs.idempotency import KeyInFlight, KeyReused
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
-from jobs.states import IllegalMove
+from jobs.states import ChangedMeanwhile, IllegalMove
 from scheduling.recurrence import InvalidSchedule
 
 CONTENT_TYPE = "application/problem+json"
 DATABASE_AWAY = (OperationalError, InterfaceError)
+SHORTLY = "1"  # seconds: longer than a request takes
 RETRY_AFTER = "5"  # seconds: about what a database takes to come back
 
 Fault = dict[str, str]
@@ -61,6 +64,12 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(409, str(error))
         case NoSuchInvitation():
             return problem(404, str(error))
+        case KeyInFlight():
+            return problem(409, str(error), headers={"Retry-After": SHORTLY})
+        case ChangedMeanwhile():
+            return problem(412, str(error))
+        case KeyReused():
+            return problem(422, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
         case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
@@ -86,6 +95,8 @@ def faults_of(error: Exception) -> list[Fault]:
         case InvalidSchedule():
             field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
             return [{"field": field, "message": str(error)}]
+        case SeveralTasks():
+            return [{"field": "payload", "message": str(error)}]
         case InvalidWindow() | InvalidPolicy():
             return [{"field": error.field, "message": str(error)}]
         case QuotaExceeded():
@@ -130,7 +141,7 @@ def _flatten(detail: Any, path: str = "") -> list[Fault]:
         return [fault for where, value in pairs for fault in _flatten(value, where)]
     if isinstance(detail, list):
         return [fault for value in detail for fault in _flatten(value, path)]
-    return [{"field": path.replace(".non_field_errors", "") or "body", "message": str(detail)}]
+    return [{"field": path.removesuffix("non_field_errors").removesuffix(".") or "body", "message": str(detail)}]
 
 
 def _detail(error: exceptions.APIException) -> str:

@@ -119,6 +119,17 @@ def test_a_job_becomes_active_again_only_where_there_is_room(api, quota) -> None
     assert api.post(f"{path}/resume").status_code == 200
 
 
+def test_of_many_that_are_resumed_those_that_fit_are(api, quota) -> None:
+    ids = [api.post("/api/v1/jobs", mail()).json()["id"] for _ in range(3)]
+    api.post("/api/v1/jobs/bulk/pause", {"ids": ids})
+    quota(max_active_jobs=2)
+
+    answer = api.post("/api/v1/jobs/bulk/resume", {"ids": ids}).json()
+
+    assert [one["status"] for one in answer["results"]] == ["ok", "ok", "refused"]
+    assert "The quota of active jobs is 2" in answer["results"][2]["reason"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_of_those_who_take_the_last_places_at_once_only_so_many_do(quota, team, alice) -> None:
     quota(max_active_jobs=3)
@@ -177,12 +188,12 @@ def test_what_was_skipped_or_ran_on_another_day_is_not_counted(team, quota, reco
     quota(max_executions_a_day=1)
     recorded(3, status=Status.SKIPPED)
 
-    quotas.check_runs(team, 1, now=database_now())
+    quotas.Room(team).take_runs(1, now=database_now())
     recorded(1)
 
     with pytest.raises(QuotaExceeded):
-        quotas.check_runs(team, 1, now=database_now())
-    quotas.check_runs(team, 1, now=database_now() + timedelta(days=1))
+        quotas.Room(team).take_runs(1, now=database_now())
+    quotas.Room(team).take_runs(1, now=database_now() + timedelta(days=1))
 
 
 @override_settings(MAX_ACTIVE_JOBS=1)
