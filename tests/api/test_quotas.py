@@ -213,14 +213,15 @@ def test_another_tenants_jobs_are_not_counted(api, quota, charlie) -> None:
 
 
 def test_without_a_quota_nothing_is_asked_and_with_one_nothing_grows(team, alice, quota) -> None:
-    def statements() -> list[str]:
+    def statements(schedule: dict = LATER) -> list[str]:
         with CaptureQueriesContext(connection) as queries:
-            services.create_job(NewJob("send_email", MAIL, LATER), tenant=team, actor=alice)
+            services.create_job(NewJob("send_email", MAIL, schedule), tenant=team, actor=alice)
         return [one["sql"] for one in queries.captured_queries]
 
     before = statements()
     quota(max_active_jobs=50, max_executions_a_day=50)
-    counted = [sql for sql in statements() if "COUNT" in sql]
+    soon = {"type": "now"}
+    counted = [sql for sql in statements(soon) if "COUNT" in sql]
 
     assert not [sql for sql in before if "COUNT" in sql or "accounts_tenant" in sql]
     assert len(counted) == 3 and all("LIMIT 51" in sql for sql in counted)
