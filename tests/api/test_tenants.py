@@ -152,5 +152,13 @@ def test_strangers_see_no_tenant(team, members) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "cD1ub25zZW5zZQ==", "cD0yMDI2LTEzLTQ1KzEwOjAw"])
-def test_a_cursor_that_leads_nowhere_is_not_found(api, members, cursor) -> None:
-    assert api.get(members, {"cursor": cursor}).status_code == 404
+def test_a_cursor_that_is_none_of_ours_is_refused(api, members, cursor) -> None:
+    assert api.get(members, {"cursor": cursor}).status_code == 400
+
+
+def test_members_come_in_pages(api, alice, bob, members) -> None:
+    first = api.get(members, {"page_size": 1}).json()
+    second = api.get(first["next"]).json()
+
+    assert [one["username"] for one in first["results"] + second["results"]] == ["alice", "bob"]
+    assert second["next"] is None

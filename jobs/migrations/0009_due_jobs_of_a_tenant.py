@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0002_sessions_keys_and_limits'),
-        ('jobs', '0007_api_lists'),
+        ('jobs', '0008_words_of_handlers'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
