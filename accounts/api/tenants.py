@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import teams
+from accounts.api.fields import TextField
 from accounts.api.pagination import ByTime
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.models import ApiKey, Membership
@@ -31,10 +32,11 @@ class OwnTenantSerializer(serializers.ModelSerializer):
 
 
 class NewTenantSerializer(StrictSerializer):
-    name = serializers.CharField(max_length=150)
+    name = TextField(max_length=150)
 
 
 class TenantsView(generics.GenericAPIView):
+    serializer_class = NewTenantSerializer
     pagination_class = ByTime
     filter_backends: list = []
 

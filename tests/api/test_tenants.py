@@ -33,7 +33,9 @@ def test_whoever_creates_a_tenant_owns_it_and_can_speak_for_it(api, alice, team)
     assert api.get("/api/v1/jobs", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "x" * 151}, {"name": None}, {"name": "a", "id": 1}, []])
+@pytest.mark.parametrize(
+    "body", [{}, {"name": ""}, {"name": 7}, {"name": "x" * 151}, {"name": None}, {"name": "a", "id": 1}, []]
+)
 def test_a_bad_tenant_is_refused(api, body) -> None:
     assert api.post("/api/v1/tenants", body).status_code == 400
 
@@ -144,6 +146,19 @@ def test_charlie_finds_nothing_of_alices_tenant(alice, bob, charlie, team, membe
 def test_a_member_that_does_not_exist_is_not_found(api, members, user) -> None:
     assert api.patch(f"{members}/{user}", {"role": "viewer"}).status_code == 404
     assert api.delete(f"{members}/{user}").status_code == 404
+
+
+def test_asking_what_can_be_asked_is_answered(api, team, members) -> None:
+    tenant = f"/api/v1/tenants/{team.pk}"
+    for path in (
+        "/api/v1/keys",
+        "/api/v1/tenants",
+        tenant,
+        members,
+        f"{tenant}/invitations",
+        "/api/v1/invitations/accept",
+    ):
+        assert api.options(path).status_code == 200
 
 
 def test_strangers_see_no_tenant(team, members) -> None:

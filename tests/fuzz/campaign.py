@@ -22,7 +22,7 @@ from tests.whole.processes import free_port
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PATIENCE = 60  # seconds for the server's first answer
-QUIET = {"LOG_LEVEL": "ERROR"}
+QUIET = {"LOG_LEVEL": "ERROR", "ACCESS_TOKEN_LIFETIME": "21600"}  # seconds: longer than anybody fuzzes
 
 
 @dataclass

@@ -16,9 +16,8 @@ MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
 
 
 def build() -> dict:
-    from rest_framework_simplejwt.tokens import AccessToken
-
     from accounts.services import register
+    from accounts.tokens import sign_in
     from jobs import services
     from jobs.clock import database_now
     from jobs.ids import execution_id
@@ -52,11 +51,9 @@ def build() -> dict:
         )
         Attempt.objects.create(execution=one, number=1, outcome="FAILED", error="ValueError: 17", finished_at=now)
         executions.append(one)
-    token = AccessToken.for_user(alice)
-    token.set_exp(lifetime=timedelta(hours=6))
     return {
         "tenant": str(team.pk),
-        "headers": {"Authorization": f"Bearer {token}"},
+        "headers": {"Authorization": f"Bearer {sign_in(alice).access}"},
         "ids": {"jobs": [str(job.id) for job in jobs], "executions": [str(one.id) for one in executions]},
     }
 
