@@ -266,6 +266,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "accounts.api.schema.describe_limits",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "JobStatus": choices(JobStatus),
         "ExecutionStatus": choices(Status),

@@ -53,9 +53,10 @@ class MemberView(OfTenant):
         responses={200: MemberSerializer, **problems(400, 401, 403, 404, 409)},
     )
     def patch(self, request: Request, tenant_id: str, user_id: str) -> Response:
-        sent = NewRoleSerializer(data=request.data)
+        teams.check_owner(self.own)
+        sent = NewRoleSerializer(data=request.data, partial=True)
         sent.is_valid(raise_exception=True)
-        return Response(MemberSerializer(teams.change_role(self.own, int(user_id), sent.validated_data["role"])).data)
+        return Response(MemberSerializer(teams.change_role(self.own, int(user_id), **sent.validated_data)).data)
 
     @extend_schema(
         operation_id="remove_member",

@@ -21,7 +21,8 @@ class NewestFirst(CursorPagination):
         try:
             cursor = super().decode_cursor(request)
             if cursor is not None:
-                if self.ordering == NewestFirst.ordering and (cursor.position is None or cursor.offset):
+                # Of the class: DRF has given the object a tuple by now.
+                if type(self).ordering == NewestFirst.ordering and (cursor.position is None or cursor.offset):
                     raise ValueError("no cursor of ours, because ids are unique")
                 if cursor.position is not None:
                     self.read_position(cursor.position)

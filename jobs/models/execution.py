@@ -40,6 +40,9 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """Those no worker holds yet."""
         return self.filter(status__in=CLAIMABLE)
 
+    def not_skipped(self) -> ExecutionQuerySet:
+        return self.exclude(status=Status.SKIPPED)
+
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
