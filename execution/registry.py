@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -12,6 +12,7 @@ from uuid import UUID
 from pydantic import BaseModel, ValidationError
 
 from jobs.limits import Limits
+from jobs.secret_names import spelled
 
 
 class UnknownTask(Exception):
@@ -62,6 +63,7 @@ class Task:
     payload: type[BaseModel]
     limits: Limits = field(default_factory=Limits)
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
+    secrets: frozenset[str] = frozenset()  # names of members of its payload, besides those that say so themselves
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -120,15 +122,17 @@ def task(
     time_limit: timedelta | None = None,
     lease: timedelta | None = None,
     isolated: bool = False,
+    secrets: Collection[str] = (),
 ) -> Callable[[Handler], Handler]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
-    What is not given is the settings' default; a job may override any of it.
+    What is not given is the settings' default; a job may override any of it. `secrets` names members of the payload,
+    at any depth, that are stored sealed and never shown; those called `password`, `token` and the like are anyway.
     """
     limits = Limits(max_retries, retry_delay, retry_delay_cap, time_limit, lease)
 
     def register(handler: Handler) -> Handler:
-        registry.add(Task(name, handler, payload, limits, isolated))
+        registry.add(Task(name, handler, payload, limits, isolated, frozenset(map(spelled, secrets))))
         return handler
 
     return register

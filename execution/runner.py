@@ -20,8 +20,10 @@ from jobs.documents import check_document, storable_text
 from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
+from jobs.redaction import SEALED_IN_JSON, Scrubber
+from jobs.sealing import CannotOpen, get_seal
 from jobs.states import AttemptOutcome, Status
-from scheduler_project.logs import fields_within
+from scheduler_project.logs import fields_within, hide_within
 
 logger = structlog.get_logger(__name__)
 
@@ -36,6 +38,7 @@ class Runner:
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
         before = fields_within.set(partial(_told_of, claim))
+        hidden = hide_within.set(None if (scrubber := scrubber_of(claim)) is None else scrubber.clean)
         began = time.monotonic()
         try:
             result = self._call(claim, run)
@@ -47,6 +50,7 @@ class Runner:
             return outcome
         finally:
             fields_within.reset(before)
+            hide_within.reset(hidden)
         return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result, took=took)
 
     def failed(
@@ -67,6 +71,9 @@ class Runner:
             case GiveUp():
                 status, retry_at = Status.FAILED, None
         told = storable_text(f"{type(error).__name__}: {error}")
+        trace = storable_text("".join(traceback.format_exception(error)))
+        if (scrubber := scrubber_of(claim)) is not None:
+            told, trace = scrubber.clean(told), scrubber.clean(trace)
         return Outcome(
             claim.execution_id,
             claim.attempt,
@@ -75,7 +82,7 @@ class Runner:
             retry_at=retry_at,
             wake_at=(retry_at or now) + self.patience,
             error=told,
-            traceback=storable_text("".join(traceback.format_exception(error))),
+            traceback=trace,
             worker=claim.worker,
             started_at=claim.started_at,
             ended=ended,
@@ -106,13 +113,31 @@ class Runner:
     def _call(self, claim: Claim, run: Run) -> str | None:
         try:
             task = self.registry.get(claim.task)
-            payload = task.read(json.loads(claim.payload))
+            payload = task.read(opened_payload(claim))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
         result = task.handler(payload, run)
         check_document(result)
+        if (scrubber := scrubber_of(claim)) is not None:
+            result = scrubber.clean_document(result)
         return None if result is None else json.dumps(result)
+
+
+def opened_payload(claim: Claim) -> Any:
+    """What the handler is given. Nobody else ever sees it."""
+    payload = json.loads(claim.payload)
+    return get_seal().opened(payload, claim.tenant_id) if SEALED_IN_JSON in claim.payload else payload
+
+
+def scrubber_of(claim: Claim) -> Scrubber | None:
+    """What takes the claim's secrets out of texts; None for the many that have no secrets."""
+    if SEALED_IN_JSON not in claim.payload:
+        return None
+    try:
+        return Scrubber(get_seal().secrets_in(json.loads(claim.payload), claim.tenant_id))
+    except CannotOpen:  # and the handler, which cannot be called, will not have told them either
+        return None
 
 
 def _told_of(claim: Claim) -> dict[str, Any]:

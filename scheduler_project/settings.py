@@ -63,6 +63,8 @@ MAX_RETRIES = 3  # for jobs and tasks that do not say
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
+MAX_PAYLOAD_BYTES = env_count("MAX_PAYLOAD_BYTES", 512 * 1024)  # as JSON: every attempt reads all of it
+MAX_PAYLOAD_PARTS = env_count("MAX_PAYLOAD_PARTS", 10_000)  # keys and items: each costs far more than its bytes
 
 PAGE_SIZE = 50
 
@@ -81,6 +83,11 @@ PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to othe
 SECRET_KEY = (
     env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
 )
+# What secrets in payloads are sealed with. Not SECRET_KEY: to change that signs people out, to lose this loses secrets.
+SECRETS_KEY = (
+    env.str("SECRETS_KEY") if PRODUCTION else env.str("SECRETS_KEY", default="") or kept_secret(VAR_DIR / "secrets_key")
+)
+SECRETS_OLD_KEYS = env.list("SECRETS_OLD_KEYS", default=[])  # comma-separated: those before, which still open
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 if PRODUCTION:
