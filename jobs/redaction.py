@@ -34,7 +34,26 @@ def redacted(document: Any) -> Any:
 
     It is the same object where there is nothing to hide.
     """
+    if not may_hide(document):
+        return document
     return replaced(document, lambda name, value: MARK if is_sealed(value) or is_hidden(name, value) else value)
+
+
+def may_hide(document: Any, also: Collection[str] = ()) -> bool:
+    """Whether there may be a secret in the document. Most have none, and are then spared everything else."""
+    if type(document) is dict:
+        for name, member in document.items():
+            kind = type(member)
+            if is_secret(name, also) or name == SEALED:
+                return True
+            if (kind is dict or kind is list) and may_hide(member, also):
+                return True
+    elif type(document) is list:
+        for member in document:
+            kind = type(member)
+            if (kind is dict or kind is list) and may_hide(member, also):
+                return True
+    return False
 
 
 def replaced(document: Any, change: Callable[[str, Any], Any]) -> Any:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-from jobs.redaction import MARK, SEALED, is_hidden, is_sealed, replaced
+from jobs.redaction import MARK, SEALED, is_hidden, is_sealed, may_hide, replaced
 
 VERSION = "1"
 NONCE = 12  # bytes, random: good for billions of values a key
@@ -49,7 +49,7 @@ class Seal:
                 return value
             return self._closed(value, tenant)
 
-        return replaced(document, seal)
+        return replaced(document, seal) if may_hide(document, also) else document
 
     def opened(self, document: Any, tenant: UUID) -> Any:
         """The document with every sealed value in it opened."""
