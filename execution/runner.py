@@ -6,22 +6,23 @@ import json
 import random
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import structlog
+from pydantic import BaseModel
 
-from execution.registry import InvalidPayload, Registry, Run, UnknownTask
+from execution.hiding import opened_payload, scrubber_of
+from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
-from jobs.redaction import SEALED_IN_JSON, Scrubber
-from jobs.sealing import CannotOpen, get_seal
 from jobs.states import AttemptOutcome, Status
 from scheduler_project.logs import fields_within, hide_within
 
@@ -34,15 +35,23 @@ class Runner:
     clock: Clock
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
+    largest_result: int  # bytes, as JSON
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
+        return self.outcome(claim, partial(self._call, claim, run))
+
+    def outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
+        """What `answer` says of the claim: it returns the result, or what went wrong, or raises that."""
         before = fields_within.set(partial(_told_of, claim))
-        hidden = hide_within.set(None if (scrubber := scrubber_of(claim)) is None else scrubber.clean)
+        hidden = hide_within.set(scrubber := scrubber_of(claim))
         began = time.monotonic()
         try:
-            result = self._call(claim, run)
+            result = answer()
             took = time.monotonic() - began
+            if isinstance(result, BaseException):
+                raise result
+            written = self._written(result if scrubber is None else scrubber.clean_document(result))
             logger.info("execution.completed")
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
@@ -51,7 +60,7 @@ class Runner:
         finally:
             fields_within.reset(before)
             hide_within.reset(hidden)
-        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result, took=took)
+        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=written, took=took)
 
     def failed(
         self,
@@ -110,34 +119,41 @@ class Runner:
         except UnknownTask:
             return False
 
-    def _call(self, claim: Claim, run: Run) -> str | None:
+    def is_last(self, claim: Claim) -> bool:
+        """Whether no other attempt follows this one, should it fail."""
+        most = self.limits_of(claim).max_retries
+        return most is not None and claim.attempt - claim.forgiven > most
+
+    def read(self, claim: Claim) -> tuple[Task, BaseModel]:
+        """The claim's task, and the payload as its handler gets it; GiveUpNow if there is no such thing."""
         try:
             task = self.registry.get(claim.task)
-            payload = task.read(opened_payload(claim))
+            return task, task.read(opened_payload(claim))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
-        result = task.handler(payload, run)
+
+    def takes_batches(self, claim: Claim) -> bool:
+        """Whether its handler is given many at once."""
+        return self.registry.batch_size(claim.task) is not None
+
+    def _call(self, claim: Claim, run: Run) -> Any:
+        task, payload = self.read(claim)
+        return task.handler(payload, run)
+
+    def _written(self, result: Any) -> str | None:
+        """The result as it is kept."""
+        if result is None:
+            return None
         check_document(result)
-        if (scrubber := scrubber_of(claim)) is not None:
-            result = scrubber.clean_document(result)
-        return None if result is None else json.dumps(result)
-
-
-def opened_payload(claim: Claim) -> Any:
-    """What the handler is given. Nobody else ever sees it."""
-    payload = json.loads(claim.payload)
-    return get_seal().opened(payload, claim.tenant_id) if SEALED_IN_JSON in claim.payload else payload
-
-
-def scrubber_of(claim: Claim) -> Scrubber | None:
-    """What takes the claim's secrets out of texts; None for the many that have no secrets."""
-    if SEALED_IN_JSON not in claim.payload:
-        return None
-    try:
-        return Scrubber(get_seal().secrets_in(json.loads(claim.payload), claim.tenant_id))
-    except CannotOpen:  # and the handler, which cannot be called, will not have told them either
-        return None
+        text = json.dumps(result)
+        if len(text) > self.largest_result:
+            # What was done is done, and doing it again would return as much.
+            raise GiveUpNow(
+                f"The work is done, but its result of {len(text):,} bytes is more than the {self.largest_result:,} "
+                "that are kept (MAX_RESULT_BYTES). Store it elsewhere and return where it is."
+            )
+        return text
 
 
 def _told_of(claim: Claim) -> dict[str, Any]:

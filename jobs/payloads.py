@@ -88,7 +88,7 @@ def _member(stored: Any, key: Any) -> Any:
 
 
 def _check_size(payload: Any) -> None:
-    most, most_parts = settings.MAX_PAYLOAD_BYTES, settings.MAX_PAYLOAD_PARTS
+    most, most_parts = settings.LARGEST_PAYLOAD, settings.MOST_PAYLOAD_PARTS
     size = len(to_json(payload))
     if size > most:
         raise InvalidPayload({"": f"is {size:,} bytes of JSON; {most:,} are allowed. Send a reference to it instead."})

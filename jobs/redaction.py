@@ -82,10 +82,14 @@ def replaced(document: Any, change: Callable[[str, Any], Any]) -> Any:
 class Scrubber:
     """Takes secrets out of texts that others wrote, such as an error that repeats what it was given."""
 
-    def __init__(self, secrets: Iterable[Any]) -> None:
-        spellings = {text for secret in secrets for leaf in _leaves(secret) for text in _spellings(leaf)}
+    def __init__(self, secrets: Iterable[Any], *, besides: Scrubber | None = None) -> None:
+        """`besides` is one whose secrets are taken out too."""
+        spelled = {text for secret in secrets for leaf in _leaves(secret) for text in _spellings(leaf)}
+        long_enough = {one for one in spelled if len(one) >= SHORTEST_SCRUBBED}
         # The longest first: a secret may contain another one.
-        self._spellings = sorted((one for one in spellings if len(one) >= SHORTEST_SCRUBBED), key=len, reverse=True)
+        self._spellings: list[str] = sorted(
+            long_enough.union(besides._spellings if besides else ()), key=len, reverse=True
+        )
 
     def clean(self, text: str) -> str:
         for spelling in self._spellings:

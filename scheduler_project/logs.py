@@ -12,10 +12,12 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.redaction import Scrubber
+
 # What every line within has besides its own fields, made only when a line is written: most executions write none.
 fields_within: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("fields_within", default=None)
 # What takes secrets out of every line within. Whatever wrote the line, and whatever it tells.
-hide_within: ContextVar[Callable[[str], str] | None] = ContextVar("hide_within", default=None)
+hide_within: ContextVar[Scrubber | None] = ContextVar("hide_within", default=None)
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 FORMS = ("auto", "json", "text")
@@ -72,5 +74,5 @@ def _merge_fields_within(logger: Any, method: str, event: MutableMapping[str, An
 
 
 def _hide(logger: Any, method: str, line: str) -> str:
-    clean = hide_within.get()
-    return line if clean is None else clean(line)
+    scrubber = hide_within.get()
+    return line if scrubber is None else scrubber.clean(line)

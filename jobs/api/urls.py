@@ -6,6 +6,7 @@ from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
+from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
 from jobs.api.tasks import TaskViewSet
 
@@ -20,5 +21,6 @@ router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
     *router.urls,
 ]

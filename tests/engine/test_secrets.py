@@ -227,3 +227,52 @@ def test_giving_up_says_no_more_than_it_may(system, new_job, recorder) -> None:
 
     [group] = dead_letters.groups(job.tenant)
     assert group.error == execution.error == f"GiveUpNow: the server refused {MARK}"
+
+
+def test_what_a_handler_says_while_it_runs_does_not_repeat_it(system, new_job, recorder) -> None:
+    def speak(payload, run):
+        run.log(f"logging in with {payload.password}")
+        run.progress(0.5, f"half of {payload.password}")
+
+    recorder.act = speak
+    job = new_job(payload=PAYLOAD)
+    system.run_until(lambda: job.executions.filter(status=Status.COMPLETED))
+    system.run_until(lambda: f"logging in with {MARK}" in everything_stored())
+
+    assert SECRET not in everything_stored()
+
+
+@pytest.fixture
+def batched():
+    """A task whose handler is given many at once, and complains of all of them."""
+    given = []
+
+    def complain(payloads: list[Anything], runs: list) -> list:
+        given.extend(payload.model_dump() for payload in payloads)
+        logging.getLogger("some.library").warning("logging in with %s", given)
+        raise GiveUpNow(f"none of {given} will do")
+
+    task("bulk", payload=Anything, batch=True)(complain)
+    yield given
+    del registry._tasks["bulk"]
+
+
+def test_a_batch_tells_none_of_the_secrets_of_those_in_it(system, new_job, batched, lines) -> None:
+    jobs = [new_job(task="bulk", payload={"password": secret}) for secret in (SECRET, OTHER)]
+    system.run_until(lambda: everything().filter(status=Status.FAILED, wake_at=None).count() == 2)
+
+    assert sorted(payload["password"] for payload in batched) == sorted([SECRET, OTHER])
+    assert all(MARK in job.executions.get().error for job in jobs)
+    told = everything_stored() + "\n".join(lines)
+    assert SECRET not in told and OTHER not in told
+
+
+def test_in_a_batch_one_that_no_key_opens_fails_alone(system, new_job, batched) -> None:
+    job, other = (new_job(task="bulk", payload={"password": SECRET}, max_retries=0) for _ in range(2))
+    Job.objects.filter(pk=job.pk).update(payload=Seal(["lost" * 10]).sealed({"token": SECRET}, job.tenant_id))
+
+    system.run_until(lambda: everything().filter(status=Status.FAILED, wake_at=None).count() == 2)
+
+    assert job.executions.get().error.startswith("CannotOpen: ")
+    assert other.executions.get().error.startswith("GiveUpNow: ")
+    assert batched == [{"password": SECRET}]

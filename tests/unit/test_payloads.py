@@ -109,7 +109,7 @@ def test_nobody_passes_off_a_value_as_sealed(payload, path) -> None:
 
 
 def test_a_payload_too_large_is_refused(settings) -> None:
-    settings.MAX_PAYLOAD_BYTES = 100
+    settings.LARGEST_PAYLOAD = 100
 
     where, why = fault({"body": "x" * 200})
 
@@ -118,7 +118,7 @@ def test_a_payload_too_large_is_refused(settings) -> None:
 
 
 def test_a_payload_of_too_many_parts_is_refused_however_they_are_arranged(settings) -> None:
-    settings.MAX_PAYLOAD_PARTS = 10
+    settings.MOST_PAYLOAD_PARTS = 10
 
     for payload in ({"a": [1] * 20}, {f"k{n}": 1 for n in range(20)}, {"a": [[[1, 2, 3]] * 5] * 3}):
         where, why = fault(payload)
@@ -127,7 +127,7 @@ def test_a_payload_of_too_many_parts_is_refused_however_they_are_arranged(settin
 
 
 def test_a_secret_counts_as_what_it_is(settings) -> None:
-    settings.MAX_PAYLOAD_BYTES = 100
+    settings.LARGEST_PAYLOAD = 100
 
     assert fault({"password": "x" * 200})[0] == ""
     assert store({"password": "x" * 70})

@@ -185,6 +185,12 @@ def test_of_very_short_secrets_no_text_is_cleaned() -> None:
     assert Scrubber(["a"]).clean("a banana") == "a banana"
 
 
+def test_two_scrubbers_make_one_that_takes_out_the_secrets_of_both() -> None:
+    both = Scrubber(["hunter22"], besides=Scrubber(["hunter22-and-more"]))
+
+    assert both.clean("hunter22-and-more, hunter22") == f"{MARK}, {MARK}"
+
+
 def test_documents_are_cleaned_in_every_corner() -> None:
     document = {"hunter22": ["x hunter22", {"a": ("hunter22", 5, None)}]}
 
@@ -193,7 +199,7 @@ def test_documents_are_cleaned_in_every_corner() -> None:
 
 def test_a_line_of_the_log_written_within_has_no_secret(capsys) -> None:
     handler = logging.getLogger().handlers[0]
-    before = hide_within.set(Scrubber(["hunter22"]).clean)
+    before = hide_within.set(Scrubber(["hunter22"]))
     try:
         record = logging.LogRecord("lib", logging.INFO, "f.py", 1, "logging in with %s", ("hunter22",), None)
         told = handler.format(record)
