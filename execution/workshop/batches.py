@@ -33,7 +33,7 @@ class NoAnswer(Exception):
 def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
     """Have one task's handler answer for all of these."""
     # One error may speak of all of them, and they may be of several tenants.
-    with hidden(*(place.claim for place in places)):
+    with hidden([place.claim for place in places]):
         while places:
             places = _call(workshop, places)
 
