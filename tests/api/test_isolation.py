@@ -193,7 +193,7 @@ def test_naming_a_tenant_makes_nobody_a_member(actor: str, names: dict[str, str]
             operation.method.upper(), address(operation, names), "{}", "application/json"
         ).status_code
         for operation in OPERATIONS
-        if ROWS[operation.id] in (LOOK, LIST, ACT, MAKE)
+        if ROWS[operation.id] in (LOOK, LIST, ACT, MAKE) and operation.id != "list_tenants"
     }
 
     assert set(refused.values()) == {403}, {name: status for name, status in refused.items() if status != 403}
