@@ -15,6 +15,13 @@ class NewestFirst(CursorPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:
+        if hasattr(queryset, "nearest"):
+            cursor = self.decode_cursor(request)
+            after, backwards = (UUID(cursor.position), cursor.reverse) if cursor else (None, False)
+            queryset = queryset.nearest(self.get_page_size(request) + 1, after=after, backwards=backwards)
+        return super().paginate_queryset(queryset, request, view)
+
     def decode_cursor(self, request: Request) -> Any:
         try:
             cursor = super().decode_cursor(request)

@@ -52,7 +52,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those in whose name some word begins with each of these."""
         found = self
         for word in words:
-            found = found.filter(pk__in=JobTerm.objects.beginning(tenant, word).values("job"))
+            found = found.filter(JobTerm.objects.beginning(tenant, word).jobs())
         return found
 
     def of_kind(
