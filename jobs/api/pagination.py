@@ -1,5 +1,7 @@
 """Pages that stay fast however long the history: each starts where the last one ended, and nothing is counted."""
 
+from __future__ import annotations
+
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +17,12 @@ class NewestFirst(CursorPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
+    @property
+    def _by_id(self) -> bool:
+        return type(self).ordering == NewestFirst.ordering
+
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:
-        if hasattr(queryset, "nearest"):
+        if self._by_id and hasattr(queryset, "nearest"):
             cursor = self.decode_cursor(request)
             after, backwards = (UUID(cursor.position), cursor.reverse) if cursor else (None, False)
             queryset = queryset.nearest(self.get_page_size(request) + 1, after=after, backwards=backwards)
@@ -25,32 +31,33 @@ class NewestFirst(CursorPagination):
     def decode_cursor(self, request: Request) -> Any:
         try:
             cursor = super().decode_cursor(request)
-            if cursor is not None and (cursor.position is None or cursor.offset):
-                raise ValueError("no cursor of ours, because ids are unique")
             if cursor is not None:
-                UUID(cursor.position)
-        except (NotFound, ValueError):
-            told = "is none of ours. Take it from `next` or `previous` of an answer, or leave it out to begin anew."
-            raise ValidationError({self.cursor_query_param: [told]}) from None
+                if self._by_id and (cursor.position is None or cursor.offset):
+                    raise ValueError("no cursor of ours, because ids are unique")
+                if cursor.position is not None:
+                    self.read_position(cursor.position)
+        except (NotFound, ValueError, OverflowError):
+            message = "is none of ours. Follow `next` and `previous` as they are, or begin without one."
+            raise ValidationError({self.cursor_query_param: [message]}) from None
         return cursor
 
+    def read_position(self, position: str) -> object:
+        """What a cursor says its page starts at; a ValueError if it cannot have come from us."""
+        return UUID(position)
+
     def get_page_size(self, request: Request) -> int:
-        wanted = request.query_params.get(self.page_size_query_param)
-        if wanted is None:
+        asked = request.query_params.get(self.page_size_query_param)
+        if asked is None:
             return self.page_size
-        if not (wanted.isascii() and wanted.isdigit() and 1 <= int(wanted[:9]) <= self.max_page_size):
-            told = f"must be a whole number from 1 to {self.max_page_size}."
-            raise ValidationError({self.page_size_query_param: [told]})
-        return int(wanted)
+        if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:10]) <= self.max_page_size:
+            message = f"must be a whole number from 1 to {self.max_page_size}."
+            raise ValidationError({self.page_size_query_param: [message]})
+        return int(asked)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        parameters = super().get_schema_operation_parameters(view)
-        for parameter in parameters:
+        """As DRF tells them, with the bounds."""
+        told = super().get_schema_operation_parameters(view)
+        for parameter in told:
             if parameter["name"] == self.page_size_query_param:
-                parameter["schema"] = {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": self.max_page_size,
-                    "default": self.page_size,
-                }
-        return parameters
+                parameter["schema"] |= {"minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
+        return told

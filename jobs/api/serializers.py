@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from jobs.api.keys import KeyField
 from jobs.api.lean import LeanSerializer
+from jobs.api.logs import ProgressSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
@@ -32,6 +33,11 @@ class ScheduleField(DocumentField):
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class PayloadField(DocumentField):
     """Passed on as it came: checked against the task's own schema."""
+
+
+@extend_schema_field({"description": "Any JSON; null while there is none."})
+class ResultField(DocumentField):
+    """What a handler returned."""
 
 
 class PriorityField(serializers.ChoiceField):
@@ -188,6 +194,7 @@ class AttemptSerializer(serializers.ModelSerializer):
 class ExecutionSerializer(serializers.ModelSerializer):
     priority = PriorityField(read_only=True)
     job = serializers.UUIDField(source="job_id", read_only=True)
+    result = ResultField(read_only=True)
 
     class Meta:
         model = Execution
@@ -241,6 +248,24 @@ class ExecutionDetailSerializer(ExecutionSerializer):
     payload = PayloadField(source="effective_payload", read_only=True)
     attempts = AttemptSerializer(many=True, read_only=True)
     timeline = MomentSerializer(many=True, read_only=True)
+    progress = ProgressSerializer(
+        read_only=True, allow_null=True, default=None, help_text="How far it is, where its handler says so."
+    )
 
     class Meta(ExecutionSerializer.Meta):
-        fields = [*ExecutionSerializer.Meta.fields, "payload", "attempts", "timeline"]
+        fields = [
+            *ExecutionSerializer.Meta.fields,
+            "cancel_requested_at",
+            "discarded_at",
+            "fingerprint",
+            "payload",
+            "attempts",
+            "timeline",
+            "progress",
+        ]
+        extra_kwargs = {
+            **ExecutionSerializer.Meta.extra_kwargs,
+            "cancel_requested_at": {"help_text": "While it runs: since when it is to end."},
+            "discarded_at": {"help_text": "Of a dead letter that somebody has let go: when."},
+            "fingerprint": {"help_text": "Of one that failed for good: what it shares with others of the same cause."},
+        }

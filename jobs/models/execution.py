@@ -12,7 +12,8 @@ from django.db import connection, models
 from django.db.models import F, Func, OuterRef, Q, Subquery
 
 from accounts.models import Tenant
-from jobs.ids import MILLISECOND, lowest_id
+from jobs.fingerprints import LENGTH
+from jobs.ids import highest_id, lowest_id
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.term import JobTerm, is_one_of
 from jobs.states import (
@@ -75,6 +76,16 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
 
+    def due_between(self, start: datetime | None, end: datetime | None) -> ExecutionQuerySet:
+        """Those due from `start` on, and before `end`; what is None is no bound."""
+        found = self
+        # By their ids too, which carry the due time: that is what indexes are sorted by.
+        if start is not None:
+            found = found.filter(pk__gte=lowest_id(start), due_at__gte=start)
+        if end is not None:
+            found = found.filter(pk__lte=highest_id(end), due_at__lt=end)
+        return found
+
     def replayable(self) -> ExecutionQuerySet:
         """The dead ones that may run again: a job that was cancelled or deleted never does."""
         return self.dead().filter(job__deleted_at=None).exclude(job__status=JobStatus.CANCELLED)
@@ -105,15 +116,6 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         found = self.filter(cause=cause)
         # Said once more in the words of the index, which has only what no schedule made.
         return found if cause == Cause.SCHEDULE else found.exclude(cause=Cause.SCHEDULE)
-
-    def due_between(self, start: datetime | None, end: datetime | None) -> ExecutionQuerySet:
-        """Those due from `start` on and before `end`, found by their ids, which carry that time."""
-        found = self
-        if start is not None:
-            found = found.filter(due_at__gte=start, id__gte=lowest_id(start))
-        if end is not None:
-            found = found.filter(due_at__lt=end, id__lt=lowest_id(end + MILLISECOND))
-        return found
 
     def tagged(self, tenant: Tenant, tags: Sequence[str]) -> ExecutionQuerySet:
         """Those of jobs that have all of these tags now."""
@@ -178,6 +180,7 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
             wake_at=now,  # overdue from the start: the recoverer is what sends it
             finished_at=None,
             error="",
+            fingerprint=None,
             **changes,
         )
         return replayed
@@ -251,6 +254,8 @@ class Execution(models.Model):
     worker = models.CharField(max_length=100, blank=True, default="")
     result = models.JSONField(null=True)
     error = models.TextField(blank=True, default="")  # the latest attempt's, in one line
+    # Of one that failed for good: what its error has in common with others (see `jobs.fingerprints`).
+    fingerprint = models.CharField(max_length=LENGTH, null=True)  # noqa: DJ001 - most never have one
     discarded_at = models.DateTimeField(null=True)  # of a dead letter: a person has let it go
     reason = models.CharField(max_length=300, blank=True, default="")  # why it was skipped, cancelled or discarded
     covers_until = models.DateTimeField(null=True)  # of a skipped one: so was every due time up to this one
@@ -265,6 +270,13 @@ class Execution(models.Model):
             models.Index(
                 fields=["tenant", "-id"],
                 name="executions_dead",
+                condition=Q(status=Status.FAILED, discarded_at=None),
+            ),
+            # All that a count by cause asks for, so that it reads no rows.
+            models.Index(
+                fields=["tenant", "fingerprint", "-id"],
+                include=["task", "finished_at"],
+                name="executions_dead_by_cause",
                 condition=Q(status=Status.FAILED, discarded_at=None),
             ),
             *(

@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
-        ('jobs', '0005_backfill'),
+        ('jobs', '0006_outcomes'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
