@@ -85,6 +85,8 @@ def env_database(name: str, *, embedded: Path, pool_size: int) -> dict[str, Any]
         options = database.setdefault("OPTIONS", {})
         for option, value in UNTIL_GIVEN_UP.items():
             options.setdefault(option, value)
+        # To compile a query takes longer than any of ours does.
+        options.setdefault("options", "-c jit=off")
         # A new connection costs 5 ms, one from the pool 0.7.
         options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10}
     return database
