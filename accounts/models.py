@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.db import models
 
 
@@ -22,12 +23,24 @@ class User(AbstractUser):
     standing: Standing | None = None  # where it was read together with the user
 
 
+def check_senders(value: Any) -> None:
+    if not isinstance(value, list) or not all(isinstance(one, str) and "@" in one for one in value):
+        raise ValidationError('Give a list such as ["shop@example.com", "@example.org"].')
+
+
 class Tenant(models.Model):
     """A team, or one person alone: the border no query crosses."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=150)
     members = models.ManyToManyField(User, through="Membership", related_name="tenants")
+    senders = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[check_senders],
+        help_text='Addresses its mails may be from, and whole domains: ["shop@example.com", "@example.org"]. '
+        "The system's own sender is always allowed.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
