@@ -19,18 +19,10 @@ def test_what_is_written_passes_its_own_test_and_a_second_joins_it(tmp_path: Pat
     second = write_task("send_summary", "reports", folder=tmp_path, registry=registry)
 
     assert first.made_app and not second.made_app and first.tasks == second.tasks
+    configuration = settings.BASE_DIR / "pyproject.toml"
+    pytest_ = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(configuration), f"--rootdir={tmp_path}"]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-c",
-            str(settings.BASE_DIR / "pyproject.toml"),
-        ]
-        + [f"--rootdir={tmp_path}", str(tmp_path / "reports")],
+        [sys.executable, *pytest_, str(tmp_path / "reports")],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": f"{settings.BASE_DIR}:{tmp_path}"},
         capture_output=True,

@@ -73,7 +73,7 @@ def test_a_hundred_mails_take_one_connection(server) -> None:
     assert len(server.inbox) == 100 and server.connections == 1
 
 
-def test_everything_a_mail_can_have_arrives(server, settings, tmp_path) -> None:
+def test_everything_a_mail_can_have_arrives(server) -> None:
     payload = HELLO | {
         "to": ["ada@example.com", "bob@example.com"],
         "cc": "carol@example.com",
@@ -249,8 +249,7 @@ def test_a_tenant_sends_from_nobody_elses(server, sender) -> None:
 
 
 @pytest.mark.django_db
-def test_an_upload_is_attached_for_its_own_tenant_only(server, settings, tmp_path) -> None:
-    settings.MEDIA_ROOT = str(tmp_path)
+def test_an_upload_is_attached_for_its_own_tenant_only(server) -> None:
     ours, theirs = (Tenant.objects.create(name=name) for name in ("Ours", "Theirs"))
     name = save_upload(ours.pk, b"numbers")
     payload = HELLO | {"attachments": [{"name": "report.csv", "upload": name}]}

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0005_backfill'),
+        ('jobs', '0007_api_lists'),
     ]
 
     operations = [
