@@ -63,7 +63,8 @@ class Task:
         return self.payload.model_json_schema()
 
     def _example(self) -> str:
-        fields = ", ".join(f'"{name}": …' for name, field in self.payload.model_fields.items() if field.is_required())
+        needed = [field.alias or name for name, field in self.payload.model_fields.items() if field.is_required()]
+        fields = ", ".join(f'"{name}": …' for name in needed)
         return "{" + fields + "}"
 
 
@@ -140,7 +141,8 @@ def _length(given: timedelta | float | None) -> timedelta | None:
 def _told(fault: Any, model: type[BaseModel]) -> tuple[str, str]:
     field = ".".join(str(step) for step in fault["loc"])
     if fault["type"] == "extra_forbidden":
-        return field, f"is no field of this payload. Allowed: {', '.join(model.model_fields)}."
+        allowed = ", ".join(known.alias or name for name, known in model.model_fields.items())
+        return field, f"is no field of this payload. Allowed: {allowed}."
     if fault["type"] == "missing":
         return field, "is missing."
     return field, fault["msg"].removeprefix("Value error, ")

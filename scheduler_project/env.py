@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -90,6 +91,32 @@ def env_database(name: str, *, embedded: Path, pool_size: int) -> dict[str, Any]
         # A new connection costs 5 ms, one from the pool 0.7.
         options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10}
     return database
+
+
+def env_email(name: str) -> dict[str, Any]:
+    """Django's mail settings for the server or provider that `name` points to.
+
+    A server is `smtp://user:password@host:25`, `smtp+tls://…` or `smtp+ssl://…`. A provider that django-anymail knows
+    is `anymail+postmark://?SERVER_TOKEN=…`: what it asks for in its settings, without the provider's name in front.
+    """
+    url = os.environ.get(name, "").strip()
+    scheme, _, provider = urlsplit(url).scheme.partition("+")
+    if scheme != "anymail":
+        try:
+            return dict(env.email_url_config(url))
+        except Exception as error:
+            raise ImproperlyConfigured(f"{name} must look like smtp+tls://user:password@host:587: {error}.") from None
+    backend = provider.replace("-", "_")
+    try:
+        found = find_spec(f"anymail.backends.{backend}")
+    except ModuleNotFoundError:
+        raise ImproperlyConfigured(f"{name} names a provider of django-anymail: pip install django-anymail.") from None
+    if not backend.isidentifier() or found is None:
+        raise ImproperlyConfigured(
+            f"{name}: django-anymail knows no provider {provider!r}. Its documentation lists them."
+        )
+    options = {f"{backend.upper()}_{key.upper()}": value for key, value in parse_qsl(urlsplit(url).query)}
+    return {"EMAIL_BACKEND": f"anymail.backends.{backend}.EmailBackend", "ANYMAIL": options}
 
 
 def kept_secret(path: Path) -> str:

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
-from scheduler_project.env import env, env_count, env_database, env_limit, env_seconds, env_server, kept_secret
+from scheduler_project.env import (
+    env,
+    env_count,
+    env_database,
+    env_email,
+    env_limit,
+    env_seconds,
+    env_server,
+    kept_secret,
+)
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -134,11 +143,13 @@ IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
 if EMAIL_URL:
-    vars().update(env.email_url("EMAIL_URL"))
+    vars().update(env_email("EMAIL_URL"))
 else:
     EMAIL_BACKEND = "execution.mailbox.FolderBackend"
 EMAIL_TIMEOUT = 20  # seconds for each answer of the mail server; without one a silent server holds a thread for ever
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@localhost>")
+EMAIL_HEADERS = env.list("EMAIL_HEADERS", default=[])  # that payloads may set besides the usual harmless ones
+EMAIL_ATTACHMENT_BYTES = env_count("EMAIL_ATTACHMENT_BYTES", 10 * 1024 * 1024)  # a mail: most servers take no more
 
 # Django.
 PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
