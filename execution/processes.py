@@ -11,17 +11,19 @@ from typing import Any
 from django.conf import settings
 
 from execution.broker import get_broker
+from execution.destinations import Destinations, Rules
 from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
 from execution.recoverer import Recoverer
 from execution.registry import registry
+from execution.release import Release
 from execution.runner import Runner
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
 from jobs import dead_letters
-from jobs.clock import DatabaseClock
+from jobs.clock import Clock, DatabaseClock
 from jobs.limits import Limits
 
 
@@ -47,7 +49,28 @@ def make_runner() -> Runner:
         settings.TIME_LIMIT,
         settings.EXECUTION_LEASE,
     )
-    return Runner(registry, clock=DatabaseClock(or_own=True), limits=limits, patience=settings.PUBLISH_PATIENCE)
+    clock = DatabaseClock(or_own=True)
+    return Runner(
+        registry,
+        clock=clock,
+        limits=limits,
+        patience=settings.PUBLISH_PATIENCE,
+        destinations=make_destinations(clock),
+    )
+
+
+def make_destinations(clock: Clock) -> Destinations:
+    release = Release(
+        settings.DESTINATION_PACE, settings.DESTINATION_PACE_DOUBLES.total_seconds(), settings.DESTINATION_PACE_CAP
+    )
+    rules = Rules(
+        settings.DESTINATION_FAILURES,
+        settings.DESTINATION_PROBE,
+        settings.DESTINATION_PROBE_CAP,
+        settings.DESTINATION_PATIENCE,
+        release,
+    )
+    return Destinations(clock, rules)
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:

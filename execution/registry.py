@@ -52,6 +52,7 @@ class Run:
 
 
 Handler = Callable[[Any, Run], Any]
+Destination = Callable[[Any], str]  # of a payload, such as `https://example.com`
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class Task:
     payload: type[BaseModel]
     limits: Limits = field(default_factory=Limits)
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
+    destination: Destination | None = None  # whom it talks to: while that is down, it waits and its retries are kept
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -109,6 +111,7 @@ def task(
     time_limit: timedelta | None = None,
     lease: timedelta | None = None,
     isolated: bool = False,
+    destination: Destination | None = None,
 ) -> Callable[[Handler], Handler]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
@@ -117,7 +120,7 @@ def task(
     limits = Limits(max_retries, retry_delay, retry_delay_cap, time_limit, lease)
 
     def register(handler: Handler) -> Handler:
-        registry.add(Task(name, handler, payload, limits, isolated))
+        registry.add(Task(name, handler, payload, limits, isolated, destination))
         return handler
 
     return register

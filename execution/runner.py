@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from execution.destinations import Destinations, MustWait
 from execution.registry import InvalidPayload, Registry, Run, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
@@ -31,6 +32,7 @@ class Runner:
     clock: Clock
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
+    destinations: Destinations
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
@@ -40,6 +42,9 @@ class Runner:
             result = self._call(claim, run)
             took = time.monotonic() - began
             logger.info("execution.completed")
+        except MustWait as wait:
+            logger.info("execution.waits", reason=str(wait))
+            return self.waits(claim, wait)
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
             logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
@@ -81,6 +86,19 @@ class Runner:
             took=took,
         )
 
+    def waits(self, claim: Claim, wait: MustWait) -> Outcome:
+        """The outcome of an attempt whose destination is down: it does not count, and comes again when it was told to.
+
+        Of one that has found this out there is a row to tell of it; others were not even made.
+        """
+        if wait.found is not None:
+            outcome = self.failed(claim, wait.found, forgiven=True)
+        else:
+            error = storable_text(str(wait))
+            now = self.clock.now()
+            outcome = Outcome(*claim.key, Status.RETRYING, now, error=error, ended=None, forgiven=True)
+        return outcome._replace(status=Status.RETRYING, retry_at=wait.at, wake_at=wait.at + self.patience)
+
     def given_back(self, claim: Claim) -> Outcome:
         """The outcome of an attempt that we stopped for reasons of our own: it does not count, and is sent again."""
         now = self.clock.now()
@@ -107,7 +125,11 @@ class Runner:
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
-        result = task.handler(payload, run)
+        if task.destination is None:
+            result = task.handler(payload, run)
+        else:
+            with self.destinations.visit(task.destination(payload), claim.tenant_id):
+                result = task.handler(payload, run)
         check_document(result)
         return None if result is None else json.dumps(result)
 

@@ -60,6 +60,15 @@ RETRY_BASE = env_seconds("RETRY_BASE", 2)  # the first retry waits about this lo
 RETRY_CAP = env_seconds("RETRY_CAP", 3600)  # … but never longer than this
 MAX_RETRIES = 3  # for jobs and tasks that do not say
 
+# Destinations that are down: whoever handlers talk to.
+DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept
+DESTINATION_PROBE = env_seconds("DESTINATION_PROBE", 1)  # before the first probe; twice as long before the next
+DESTINATION_PROBE_CAP = env_seconds("DESTINATION_PROBE_CAP", 30)  # … but never longer: a recovery is seen this soon
+DESTINATION_PATIENCE = env_seconds("DESTINATION_PATIENCE", 86_400)  # down for longer, waiting counts as failing
+DESTINATION_PACE = env_count("DESTINATION_PACE", 5)  # executions a second, right after it has answered
+DESTINATION_PACE_DOUBLES = env_seconds("DESTINATION_PACE_DOUBLES", 5)  # twice as many a second after each of these
+DESTINATION_PACE_CAP = env_count("DESTINATION_PACE_CAP", 200)  # executions a second: from there on it is taken for well
+
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
