@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
@@ -16,8 +16,10 @@ from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
 from execution.recoverer import Recoverer
-from execution.registry import registry
+from execution.registry import UnknownTask, registry
 from execution.release import Release
+from execution.remote import tasks_from_rabbitmq
+from execution.remote_work import Counter
 from execution.runner import Runner
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
@@ -83,7 +85,7 @@ def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> Thread
 
 def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
     """An executor of these tasks, by default of all. An unknown name is refused at once, not when work comes."""
-    names = [registry.get(name).name for name in tasks] or registry.names()
+    names = [_served(name) for name in tasks] or registry.local_names()
     threads = threads or settings.EXECUTOR_THREADS
     runner = make_runner()
     workshop = make_workshop(runner, threads)  # before anything that has a thread
@@ -97,6 +99,28 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         clock=DatabaseClock(),
         threads=threads,
         bookkeeping_delay=settings.BOOKKEEPING_DELAY,
+    )
+
+
+def _served(name: str) -> str:
+    task = registry.get(name)
+    if task.remote:
+        raise UnknownTask(
+            f"{name!r} is run by workers of its own. Executors serve: {', '.join(registry.local_names())}."
+        )
+    return task.name
+
+
+@cache
+def get_counter() -> Counter:
+    """Where workers in other languages are served: one for all requests of a web process."""
+    return Counter(
+        make_outbox(),
+        make_runner(),
+        clock=DatabaseClock(),
+        most_waiting=settings.WORKER_POLLS,
+        longest_wait=settings.WORKER_POLL_WAIT,
+        carried=tasks_from_rabbitmq(registry) if settings.AMQP_URL else (),
     )
 
 

@@ -64,6 +64,11 @@ class Task:
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
     destination: Destination | None = None  # whom it talks to: while that is down, it waits and its retries are kept
 
+    @property
+    def remote(self) -> bool:
+        """Whether workers of its own run it, and our executors do not."""
+        return False
+
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
         if not isinstance(payload, dict):
@@ -96,6 +101,13 @@ class Registry:
 
     def names(self) -> list[str]:
         return sorted(self._tasks)
+
+    def local_names(self) -> list[str]:
+        """Those that our executors serve."""
+        return [name for name in self.names() if not self._tasks[name].remote]
+
+    def remote_names(self) -> list[str]:
+        return [name for name in self.names() if self._tasks[name].remote]
 
 
 registry = Registry()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
-from scheduler_project.env import env, env_count, env_database, env_seconds, env_server, kept_secret
+from scheduler_project.env import env, env_count, env_database, env_object, env_seconds, env_server, kept_secret
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -68,6 +68,11 @@ DESTINATION_PATIENCE = env_seconds("DESTINATION_PATIENCE", 86_400)  # down for l
 DESTINATION_PACE = env_count("DESTINATION_PACE", 5)  # executions a second, right after it has answered
 DESTINATION_PACE_DOUBLES = env_seconds("DESTINATION_PACE_DOUBLES", 5)  # twice as many a second after each of these
 DESTINATION_PACE_CAP = env_count("DESTINATION_PACE_CAP", 200)  # executions a second: from there on it is taken for well
+
+# Workers in other languages.
+REMOTE_TASKS = env_object("REMOTE_TASKS")  # what they run: {"name": {"schema": …}}, or a file with it; docs/workers.md
+WORKER_POLLS = env_count("WORKER_POLLS", max(1, WEB_THREADS // 2))  # of a web process, that wait: each has a thread
+WORKER_POLL_WAIT = env_seconds("WORKER_POLL_WAIT", 30)  # the longest that one may ask to wait
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)

@@ -17,6 +17,7 @@ from rest_framework.views import set_rollback
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from execution.remote_work import NotYours
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
 from jobs.states import IllegalMove
@@ -52,7 +53,7 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(409, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
-        case UnknownTenant() | MayOnlyLook() | PermissionDenied():
+        case UnknownTenant() | MayOnlyLook() | NotYours() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
         case exceptions.APIException():
             return problem(error.status_code, _detail(error), headers=_headers(error))

@@ -1,17 +1,26 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
+from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.worker_keys import WorkerKeyViewSet
+from jobs.api.workers import ClaimView, CompleteView, FailView, HeartbeatView
 
 router = SimpleRouter(trailing_slash=False)
 router.register("jobs", JobViewSet)
 router.register("jobs/(?P<job_id>[^/]+)/executions", JobExecutionsViewSet, basename="job-execution")
 router.register("executions", ExecutionViewSet)
+router.register("destinations", DestinationViewSet)
+router.register("worker-keys", WorkerKeyViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("worker/claim", ClaimView.as_view()),
+    path("worker/heartbeat", HeartbeatView.as_view()),
+    path("worker/complete", CompleteView.as_view()),
+    path("worker/fail", FailView.as_view()),
     *router.urls,
 ]

@@ -33,6 +33,9 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """Those no worker holds yet."""
         return self.filter(status__in=CLAIMABLE)
 
+    def completed(self) -> ExecutionQuerySet:
+        return self.filter(status=Status.COMPLETED)
+
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
