@@ -74,6 +74,11 @@ REMOTE_TASKS = env_object("REMOTE_TASKS")  # what they run: {"name": {"schema": 
 WORKER_POLLS = env_count("WORKER_POLLS", max(1, WEB_THREADS // 2))  # of a web process, that wait: each has a thread
 WORKER_POLL_WAIT = env_seconds("WORKER_POLL_WAIT", 30)  # the longest that one may ask to wait
 
+# Functions decorated with django.tasks' @task. Needs Django 6 or the package django-tasks; see docs/django-tasks.md.
+DJANGO_TASKS_QUEUES = env.list("DJANGO_TASKS_QUEUES", default=[])  # such as default,mails; without any, it is not used
+if DJANGO_TASKS_QUEUES:
+    TASKS = {"default": {"BACKEND": "jobs.django_tasks.PunctualBackend", "QUEUES": DJANGO_TASKS_QUEUES}}
+
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
