@@ -3,8 +3,9 @@ PORT ?= 8000
 PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
+RANDOM_KEY := $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))'
 
-.PHONY: run test test-embedded chaos oracle bench lint format lock clean
+.PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean
 
 run: .venv/runs
 	@$(MANAGE) migrate --verbosity 0
@@ -26,6 +27,10 @@ oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle
 	@$(BIN)/python -m tests.golden check
 
+CASES ?= 5000
+fuzz: .venv/tests
+	@$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
+
 ROUNDS ?= 3
 QUICK ?=
 ONLY ?=
@@ -38,7 +43,7 @@ lint: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(RANDOM_KEY)) JWT_SIGNING_KEY=$$($(RANDOM_KEY)) \
 		$(MANAGE) check --deploy --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null

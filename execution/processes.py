@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection
+from datetime import timedelta
 from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
 
 from execution.broker import get_broker
+from execution.defaults import default_limits
 from execution.destinations import Destinations, Rules
 from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
-from execution.recoverer import Recoverer
+from execution.recoverer import Errand, Recoverer
 from execution.registry import UnknownTask, registry
 from execution.release import Release
 from execution.remote import tasks_from_rabbitmq
@@ -24,9 +26,10 @@ from execution.runner import Runner
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
-from jobs import dead_letters
+from jobs import canaries, dead_letters
 from jobs.clock import Clock, DatabaseClock
-from jobs.limits import Limits
+
+TIDY_EVERY = timedelta(minutes=1)
 
 
 def make_pace() -> Pace:
@@ -44,18 +47,11 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
 
 
 def make_runner() -> Runner:
-    limits = Limits(
-        settings.MAX_RETRIES,
-        settings.RETRY_BASE,
-        settings.RETRY_CAP,
-        settings.TIME_LIMIT,
-        settings.EXECUTION_LEASE,
-    )
     clock = DatabaseClock(or_own=True)
     return Runner(
         registry,
         clock=clock,
-        limits=limits,
+        limits=default_limits(),
         patience=settings.PUBLISH_PATIENCE,
         destinations=make_destinations(clock),
     )
@@ -131,5 +127,11 @@ def make_recoverer() -> Recoverer:
         clock=DatabaseClock(),
         batch=settings.RECOVER_BATCH,
         look=settings.OVERLAP_LOOK,
-        tidy=partial(dead_letters.tidy, settings.RECOVER_BATCH),
+        errands=[
+            Errand("dead_letters.tidied", TIDY_EVERY, partial(dead_letters.tidy, settings.RECOVER_BATCH)),
+            Errand("dead_letters.causes_named", TIDY_EVERY, partial(dead_letters.name_causes, settings.RECOVER_BATCH)),
+            Errand(
+                "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
+            ),
+        ],
     )

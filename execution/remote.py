@@ -33,14 +33,29 @@ class Source(StrEnum):
     RABBITMQ = "rabbitmq"
 
 
+class AnyObject(BaseModel):
+    """A payload, of which only the schema knows what is in it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteTask(Task):
     schema: Mapping[str, Any] = field(default_factory=dict)
     source: Source = Source.HTTP
+    purpose: str = ""
 
     @property
     def remote(self) -> bool:
         return True
+
+    @property
+    def description(self) -> str:
+        return self.purpose
+
+    @property
+    def payload_schema(self) -> dict[str, Any]:
+        return dict(self.schema)
 
     def read(self, payload: Any) -> BaseModel:
         # Schemas that are said to be elsewhere are not fetched.
@@ -76,7 +91,7 @@ def tasks_from_rabbitmq(registry: Registry) -> list[str]:
 def _read(name: str, options: Any) -> RemoteTask:
     if not isinstance(options, Mapping):
         raise _wrong(name, "is no object", 'Give one, such as {"schema": {"type": "object"}}')
-    known = {"schema", "from", "max_retries", *LENGTHS}
+    known = {"schema", "description", "from", "max_retries", *LENGTHS}
     if unknown := sorted(options.keys() - known):
         raise _wrong(name, f"has {unknown[0]!r}, which means nothing", f"Known: {', '.join(sorted(known))}")
     schema = options.get("schema", {"type": "object"})
@@ -93,24 +108,12 @@ def _read(name: str, options: Any) -> RemoteTask:
     if not all(one is None or (type(one) in (int, float) and one >= 0) for one in numbers):
         raise _wrong(name, f"has limits that are no numbers: {numbers}", "Give seconds, and a count for max_retries")
     limits = Limits(numbers[0], *(None if one is None else timedelta(seconds=one) for one in lengths))
-    return RemoteTask(name, runs_elsewhere, _model(name, schema), limits, schema=schema, source=source)
+    purpose = str(options.get("description", ""))
+    return RemoteTask(name, runs_elsewhere, AnyObject, limits, schema=schema, source=source, purpose=purpose)
 
 
 def _wrong(name: str, fact: str, remedy: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"REMOTE_TASKS: {name!r} {fact}. {remedy}.")
-
-
-def _model(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    """The payload as a model like that of any task: whoever asks it for its JSON schema is told the declared one."""
-
-    class Payload(BaseModel):
-        model_config = ConfigDict(extra="allow", title=name)
-
-        @classmethod
-        def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-            return dict(schema)
-
-    return Payload
 
 
 def _ended(message: str) -> str:

@@ -3,7 +3,8 @@
     TASKS = {"default": {"BACKEND": "jobs.django_tasks.PunctualBackend"}}
 
 What is enqueued becomes a job, in the transaction that enqueues it: rolled back, it never was. Each queue is a task
-of its own, `django.<queue>`, which executors can be told to serve or not. For Django 6, and for the package django-tasks.
+of its own, `django.<queue>`, which executors can be told to serve or not. Both Django 6 and the package django-tasks
+will do.
 """
 
 from __future__ import annotations
@@ -151,10 +152,7 @@ class PunctualBackend(BaseTaskBackend):
             args=job.payload["args"],
             kwargs=job.payload["kwargs"],
             backend=self.alias,
-            errors=[
-                TaskError(exception_class_path=_path(one.error, one.traceback), traceback=one.traceback)
-                for one in attempts
-            ],
+            errors=[_error(one) for one in attempts],
             worker_ids=[one.worker for one in attempts] + _current_worker(execution),
         )
         object.__setattr__(result, "_return_value", execution.result if execution else None)
@@ -219,7 +217,7 @@ def _current_worker(execution: Execution | None) -> list[str]:
 
 
 def _error(attempt: Attempt) -> TaskError:
-    """The full name of the exception's class is what a traceback ends with; a one-line error begins with the last part."""
+    """With the full name of the exception's class, which a traceback ends with; an error in one line has less of it."""
     name = attempt.error.partition(":")[0]
     found = re.findall(rf"^((?:\w+\.)*{re.escape(name)})(?::|$)", attempt.traceback, re.MULTILINE)
     path = found[-1] if found else name

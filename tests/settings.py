@@ -24,6 +24,7 @@ os.environ["REMOTE_TASKS"] = """{
     "transcribe": {"from": "rabbitmq"}
 }"""
 os.environ["DJANGO_TASKS_QUEUES"] = "default,mails"
+os.environ["CANARY_LOOK"] = "0.05"
 os.environ.setdefault("ISOLATE_HANDLERS", "false")  # the tests' own handlers live in the tests' process
 
 from scheduler_project.settings import *

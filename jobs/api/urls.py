@@ -1,11 +1,14 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
+from jobs.api.audit import AuditViewSet
+from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.tasks import TaskViewSet
 from jobs.api.worker_keys import WorkerKeyViewSet
 from jobs.api.workers import ClaimView, CompleteView, FailView, HeartbeatView
 
@@ -15,6 +18,10 @@ router.register("jobs/(?P<job_id>[^/]+)/executions", JobExecutionsViewSet, basen
 router.register("executions", ExecutionViewSet)
 router.register("destinations", DestinationViewSet)
 router.register("worker-keys", WorkerKeyViewSet)
+router.register("dead-letters", DeadLetterViewSet, basename="dead-letter")
+router.register("dead-letters/replays", ReplayViewSet)
+router.register("tasks", TaskViewSet, basename="task")
+router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),

@@ -11,8 +11,8 @@ from rest_framework import mixins, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.models import Membership
-from accounts.tenancy import HEADER, MayOnlyLook, membership_for
+from accounts.teams import check_owner
+from accounts.tenancy import HEADER, membership_for
 from execution import worker_keys
 from execution.models import WorkerKey
 from jobs.api.problem_schema import problems
@@ -68,9 +68,7 @@ class WorkerKeyViewSet(mixins.ListModelMixin, TenantScoped):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        membership = membership_for(request.user, request.headers.get(HEADER), to_write=False)
-        if membership.role != Membership.Role.OWNER:
-            raise MayOnlyLook(f"In {membership.tenant} you are a {membership.role}. Worker keys are for owners.")
+        check_owner(membership_for(request.user, request.headers.get(HEADER), to_write=False))
 
     def get_queryset(self) -> QuerySet[WorkerKey]:
         if getattr(self, "swagger_fake_view", False):

@@ -3,12 +3,13 @@
 Models make the same moves one row at a time. Here a batch costs one statement, and every
 statement carries its own guard (status, and `attempt` as the fencing token), so a caller may
 repeat it or race with another without harm. It decides nothing: callers say what moves where.
-New jobs and their audit events come in by the batch too.
+New jobs and their audit events come in by the batch too, and so do acts on many jobs.
 """
 
 from jobs.ledger.claiming import Attempted, Claim, claim, heartbeat, read_claims
 from jobs.ledger.inserting import insert
 from jobs.ledger.leasing import lease_due
+from jobs.ledger.moving import JobMove, move_jobs
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
 from jobs.ledger.skipping import NewSkip, skip
@@ -19,6 +20,7 @@ __all__ = [
     "Claim",
     "DueJob",
     "Going",
+    "JobMove",
     "NewExecution",
     "NewSkip",
     "NextRun",
@@ -34,6 +36,7 @@ __all__ = [
     "let_rest",
     "lock_due",
     "mark_queued",
+    "move_jobs",
     "nap",
     "read_claims",
     "record",

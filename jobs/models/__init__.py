@@ -7,6 +7,9 @@ into the due index, the broker or the audit trail is a function in `jobs.service
 from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
+from jobs.models.idempotency import IdempotencyKey
 from jobs.models.job import Job
+from jobs.models.replay import Replay
+from jobs.models.term import JobTerm
 
-__all__ = ["Attempt", "AuditEvent", "Execution", "Job"]
+__all__ = ["Attempt", "AuditEvent", "Execution", "IdempotencyKey", "Job", "JobTerm", "Replay"]

@@ -40,7 +40,9 @@ def test_a_payload_is_checked_against_the_schema_and_every_field_told() -> None:
 
 
 def test_the_schema_is_published_as_it_was_declared() -> None:
-    assert declared({"schema": SCHEMA}).payload.model_json_schema() == SCHEMA
+    task = declared({"schema": SCHEMA, "description": "Make it smaller."})
+
+    assert task.payload_schema == SCHEMA and task.description == "Make it smaller."
 
 
 def test_without_a_schema_any_object_will_do() -> None:
