@@ -13,11 +13,12 @@ from __future__ import annotations
 import smtplib
 import socket
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Lock
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -71,20 +72,6 @@ class Destinations:
         self._met: set[tuple[str, UUID]] = set()
         self._lock = Lock()
 
-    @contextmanager
-    def visit(self, name: str, tenant: UUID) -> Iterator[None]:
-        """Do the work for `name` inside. Raises MustWait instead of having it done, or after an outage was found."""
-        self.admit(name, tenant)
-        try:
-            yield
-        except Exception as error:
-            if not tells_of_outage(error):
-                self.answered(name)  # whatever it said, it is there
-            elif back_at := self.failed(name, error, tenant):
-                raise MustWait(str(error), back_at, error) from error
-            raise
-        self.answered(name)
-
     def admit(self, name: str, tenant: UUID) -> None:
         """Return if work for `name` may go on. Otherwise raise MustWait, or DestinationDown when it waits too long."""
         name = name[:LONGEST_NAME]
@@ -99,6 +86,29 @@ class Destinations:
             return
         if wait is not None:
             raise wait
+
+    def judged(self, name: str, tenant: UUID, work: Callable[[], Any]) -> Any:
+        """Do work for `name` that was admitted, and learn from what comes of it. Raises MustWait if it found an outage.
+
+        What it returns may also be an exception: then that has come of it.
+        """
+        try:
+            answer = work()
+            if isinstance(answer, Exception):
+                raise answer
+        except Exception as error:
+            if not tells_of_outage(error):
+                self.answered(name)  # whatever it said, it is there
+            elif back_at := self.failed(name, error, tenant):
+                raise MustWait(str(error), back_at, error) from error
+            raise
+        self.answered(name)
+        return answer
+
+    def is_down(self, name: str) -> bool:
+        """Whether this process knows that nobody is there."""
+        known = self._known.get(name[:LONGEST_NAME])
+        return known is not None and known.is_down
 
     def answered(self, name: str) -> None:
         """Note that work for `name` went well."""

@@ -23,6 +23,7 @@ from execution.release import Release
 from execution.remote import tasks_from_rabbitmq
 from execution.remote_work import Counter
 from execution.runner import Runner
+from execution.voice import Bounds
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
@@ -33,7 +34,7 @@ TIDY_EVERY = timedelta(minutes=1)
 
 
 def make_pace() -> Pace:
-    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN)
+    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN, batch_size=registry.batch_size)
 
 
 def make_outbox(pace: Pace | None = None) -> Outbox:
@@ -53,6 +54,7 @@ def make_runner() -> Runner:
         clock=clock,
         limits=default_limits(),
         patience=settings.PUBLISH_PATIENCE,
+        largest_result=settings.MAX_RESULT_BYTES,
         destinations=make_destinations(clock),
     )
 
@@ -76,7 +78,8 @@ def make_workshop(runner: Runner, threads: int) -> Workshop:
 
 
 def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> ThreadWorkshop:
-    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, **options)
+    bounds = Bounds(settings.LOG_LINES, settings.LOG_BYTES)
+    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, bounds=bounds, **options)
 
 
 def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
@@ -95,6 +98,7 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         clock=DatabaseClock(),
         threads=threads,
         bookkeeping_delay=settings.BOOKKEEPING_DELAY,
+        words_pause=settings.WORDS_PAUSE,
     )
 
 

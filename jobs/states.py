@@ -98,6 +98,15 @@ REPLAY_TRANSITIONS: dict[ReplayState, frozenset[ReplayState]] = {
 }
 
 
+class Level(StrEnum):
+    """How much a line of a handler's log matters."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
     """The members as Django's choices."""
     return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]

@@ -68,6 +68,10 @@ END_GRACE = env_seconds("END_GRACE", 5)  # for a handler to end once told to, an
 RETRY_BASE = env_seconds("RETRY_BASE", 2)  # the first retry waits about this long, each further one twice as long
 RETRY_CAP = env_seconds("RETRY_CAP", 3600)  # … but never longer than this
 MAX_RETRIES = 3  # for jobs and tasks that do not say
+MAX_RESULT_BYTES = env_count("MAX_RESULT_BYTES", 256 * 1024)  # of an execution, as JSON: lists of them stay quick
+LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, it is said how many there were
+LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
+WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
 
 # Destinations that are down: whoever handlers talk to.
 DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept

@@ -20,8 +20,11 @@ class NewestFirst(CursorPagination):
     def decode_cursor(self, request: Request) -> Any:
         try:
             cursor = super().decode_cursor(request)
-            if cursor is not None and cursor.position is not None:
-                self.read_position(cursor.position)
+            if cursor is not None:
+                if self.ordering == NewestFirst.ordering and (cursor.position is None or cursor.offset):
+                    raise ValueError("no cursor of ours, because ids are unique")
+                if cursor.position is not None:
+                    self.read_position(cursor.position)
         except (NotFound, ValueError, OverflowError):
             message = "is none of ours. Follow `next` and `previous` as they are, or begin without one."
             raise ValidationError({self.cursor_query_param: [message]}) from None

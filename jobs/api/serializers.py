@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from jobs.api.keys import KeyField
 from jobs.api.lean import LeanSerializer
+from jobs.api.logs import ProgressSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
@@ -247,6 +248,9 @@ class ExecutionDetailSerializer(ExecutionSerializer):
     payload = PayloadField(source="effective_payload", read_only=True)
     attempts = AttemptSerializer(many=True, read_only=True)
     timeline = MomentSerializer(many=True, read_only=True)
+    progress = ProgressSerializer(
+        read_only=True, allow_null=True, default=None, help_text="How far it is, where its handler says so."
+    )
 
     class Meta(ExecutionSerializer.Meta):
         fields = [
@@ -257,6 +261,7 @@ class ExecutionDetailSerializer(ExecutionSerializer):
             "payload",
             "attempts",
             "timeline",
+            "progress",
         ]
         extra_kwargs = {
             **ExecutionSerializer.Meta.extra_kwargs,

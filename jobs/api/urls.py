@@ -7,6 +7,7 @@ from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
+from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
 from jobs.api.tasks import TaskViewSet
 from jobs.api.worker_keys import WorkerKeyViewSet
@@ -29,5 +30,6 @@ urlpatterns = [
     path("worker/heartbeat", HeartbeatView.as_view()),
     path("worker/complete", CompleteView.as_view()),
     path("worker/fail", FailView.as_view()),
+    path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
     *router.urls,
 ]

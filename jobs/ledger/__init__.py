@@ -13,6 +13,7 @@ from jobs.ledger.moving import JobMove, move_jobs
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
 from jobs.ledger.skipping import NewSkip, skip
+from jobs.ledger.speaking import keep_lines, keep_progress
 from jobs.ledger.waiting import Going, WaitingFor, going_on, let_go, nap, waited_for
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
     "going_on",
     "heartbeat",
     "insert",
+    "keep_lines",
+    "keep_progress",
     "lease_due",
     "let_go",
     "let_rest",

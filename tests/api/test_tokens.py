@@ -124,6 +124,7 @@ def test_a_new_password_signs_out_everywhere(alice) -> None:
 @pytest.mark.parametrize(
     ("key", "algorithm"),
     [("", "none"), (settings.JWT_SIGNING_KEY, "HS512"), ("x" * 64, "HS256"), (settings.SECRET_KEY, "HS256")],
+    ids=["none", "ours with another algorithm", "made up", "Django's own"],  # every test process has keys of its own
 )
 def test_a_token_of_another_algorithm_or_key_opens_nothing(alice, key, algorithm) -> None:
     pair = sign_in(alice)

@@ -6,9 +6,11 @@ import smtplib
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 
 from execution.destinations import Destinations, MustWait, Rules, forget, tells_of_outage
 from execution.models import Destination
@@ -218,8 +220,8 @@ def test_a_destination_that_is_well_costs_one_look_a_second(clock, django_assert
 
     with django_assert_num_queries(1):
         for _ in range(100):
-            with process.visit(HOST, TENANT):
-                pass
+            process.admit(HOST, TENANT)
+            assert process.judged(HOST, TENANT, lambda: "done") == "done"
 
 
 def test_one_that_is_closed_by_hand_is_open_to_all(here, there) -> None:
@@ -286,6 +288,35 @@ def test_an_outage_costs_no_retry_and_no_other_destination_waits(quick, system, 
     assert execution.attempt - execution.forgiven <= 3, "all but the first two were forgiven"
     assert Attempt.objects.filter(execution=execution).count() == 8, "what was not tried leaves no row"
     assert execution.error == ""
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_of_a_batch_those_wait_that_would_only_find_out_the_same(quick, system, team, one_by_one) -> None:
+    tried: list[int] = []
+
+    def each(payloads: list[Anything], runs: list) -> Iterator[Any]:
+        for payload in payloads:
+            tried.append(payload.number)
+            yield DestinationDown("502") if len(tried) <= 4 else payload.number
+
+    def together(payloads: list[Anything], runs: list) -> list[Any]:
+        tried.extend(payload.number for payload in payloads)
+        return [DestinationDown("502") if len(tried) <= 20 else payload.number for payload in payloads]
+
+    registry._tasks.pop("record", None)
+    task("record", payload=Anything, batch=True, destination=lambda payload: "task:record")(
+        each if one_by_one else together
+    )
+    try:
+        services.create_jobs([NewJob("record", {"number": n}) for n in range(20)], tenant=team, actor=None)
+        system.run_until(lambda: Destination.objects.filter(state=Destination.State.DOWN))
+        while_down = len(tried)
+        system.run_until(lambda: Execution.objects.completed().count() == 20)
+    finally:
+        del registry._tasks["record"]
+
+    assert while_down <= (settings.EXECUTOR_THREADS + 3 if one_by_one else 20)
+    assert sorted(Execution.objects.values_list("result", flat=True)) == list(range(20))
 
 
 def test_a_permanent_refusal_is_no_outage(quick, system, team, moody) -> None:

@@ -1,4 +1,4 @@
-"""The client and its command line against everything under one command, as somebody who installs them would use them."""
+"""The client and its command line against everything under one command, as whoever installs them would use them."""
 
 from __future__ import annotations
 
