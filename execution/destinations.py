@@ -211,8 +211,8 @@ class Destinations:
     @staticmethod
     def _story(row: Destination) -> str:
         if row.is_down:
-            return f"{row.name}: down since {row.since:%Y-%m-%d %H:%M:%S} UTC ({row.error})"
-        return f"{row.name}: it was down, answers again, and work for it is let go little by little"
+            return f"{row.title}: down since {row.since:%Y-%m-%d %H:%M:%S} UTC ({row.error})"
+        return f"{row.title}: it was down, answers again, and work for it is let go little by little"
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[Destination | None]:
@@ -250,6 +250,11 @@ class Destinations:
         for name in self._known.keys() - known.keys():
             self._forget(name)
         self._known = known
+
+
+def private(name: str, tenant: UUID) -> str:
+    """The destination as one tenant knows it."""
+    return f"{tenant} {name}"
 
 
 def tells_of_outage(error: BaseException | None) -> bool:

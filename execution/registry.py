@@ -44,6 +44,7 @@ class Task:
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
     batch_size: int | None = None  # of a handler that is given many at once: so many, at most
     destination: Destination | None = None  # whom it talks to: while that is down, it waits and its retries are kept
+    shared_destination: bool = False  # the same for all tenants, and none of them can make it look down
 
     @property
     def remote(self) -> bool:
@@ -122,6 +123,7 @@ def task(
     batch: bool = False,
     batch_size: int = 100,
     destination: Destination | None = None,
+    shared_destination: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
@@ -130,6 +132,9 @@ def task(
 
     With `batch`, it gets a list of payloads and one of runs, at most `batch_size`, and answers for each in their order:
     with a list, or one by one as a generator. An answer is a result, or an exception.
+
+    With `destination`, work for one that is down waits (see docs/destinations.md). Each tenant finds that out for
+    itself, unless it is a `shared_destination`, which no payload can name.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
@@ -137,7 +142,8 @@ def task(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         handler, model = understood_batch(function, payload) if batch else understood(function, payload)
-        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None, destination))
+        size = batch_size if batch else None
+        registry.add(Task(name, handler, model, limits, isolated, size, destination, shared_destination))
         return function
 
     return register

@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
-from execution.destinations import Destinations, MustWait
+from execution.destinations import Destinations, MustWait, private
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
@@ -155,6 +155,9 @@ class Runner:
         if task.destination is None:
             return task, payload, None
         destination = task.destination(payload)
+        if not task.shared_destination:
+            # Otherwise anybody could keep others from a place, with requests to it that are bound to fail.
+            destination = private(destination, claim.tenant_id)
         self.destinations.admit(destination, claim.tenant_id)
         return task, payload, destination
 

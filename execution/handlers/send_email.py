@@ -38,7 +38,7 @@ def mail_server(email: Email) -> str:
     return f"smtp://{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
 
 
-@task("send_email", payload=Email, destination=mail_server)
+@task("send_email", payload=Email, destination=mail_server, shared_destination=True)
 def send_email(email: Email, run: Run) -> dict[str, Any]:
     """Send the mail through the configured server. An answer other than "accepted" raises, and is retried."""
     message = EmailMultiAlternatives(email.subject, email.body, to=email.to)

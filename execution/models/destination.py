@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from django.db import models
@@ -9,6 +10,7 @@ from django.db import models
 from accounts.models import Tenant
 from execution.release import Release
 
+OF_A_TENANT = re.compile(r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12} ")
 SOONEST = timedelta(milliseconds=100)  # to come back to a destination: sooner is a waste
 
 
@@ -32,7 +34,7 @@ class Destination(models.Model):
         DOWN = "down"  # work for it waits; one probe at a time finds out whether it has to
         RECOVERING = "recovering"  # it has answered, and work for it is let go at a growing pace
 
-    name = models.CharField(max_length=300, primary_key=True)
+    name = models.CharField(max_length=300, primary_key=True)  # after a tenant's id, if it is that tenant's alone
     state = models.CharField(max_length=10, choices=State.choices, default=State.TROUBLED)
     failures = models.PositiveIntegerField(default=0)  # in a row
     error = models.CharField(max_length=100, default="")  # what kind; its words may be about somebody else's work
@@ -51,6 +53,11 @@ class Destination(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def title(self) -> str:
+        """What it is called, by those who see no others' anyway."""
+        return OF_A_TENANT.sub("", self.name)
 
     @property
     def is_down(self) -> bool:

@@ -12,6 +12,7 @@ from jobs.api.scoped import TenantScoped
 
 
 class DestinationSerializer(serializers.ModelSerializer):
+    name = serializers.CharField(source="title")
     state = serializers.ChoiceField(
         Destination.State.choices,
         help_text="troubled: it has failed, but work goes on. down: work for it waits, and its retries are kept. "

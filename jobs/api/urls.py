@@ -5,10 +5,12 @@ from jobs.api.audit import AuditViewSet
 from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
+from jobs.api.images import ImageView, NewImageView
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.signing import SigningSecretView
 from jobs.api.tasks import TaskViewSet
 from jobs.api.worker_keys import WorkerKeyViewSet
 from jobs.api.workers import ClaimView, CompleteView, FailView, HeartbeatView
@@ -31,5 +33,8 @@ urlpatterns = [
     path("worker/complete", CompleteView.as_view()),
     path("worker/fail", FailView.as_view()),
     path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
+    path("images", NewImageView.as_view({"post": "create"})),
+    path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),
+    path("signing-secret", SigningSecretView.as_view({"get": "retrieve"})),
     *router.urls,
 ]

@@ -13,7 +13,9 @@ import pytest
 from django.conf import settings
 
 from execution.destinations import Destinations, MustWait, Rules, forget, tells_of_outage
+from execution.handlers.http_request import _verdict
 from execution.models import Destination
+from execution.outbound import Answer
 from execution.registry import registry, task
 from execution.release import Release
 from execution.retry import DestinationDown, GiveUpNow, RetryLater
@@ -288,6 +290,29 @@ def test_an_outage_costs_no_retry_and_no_other_destination_waits(quick, system, 
     assert execution.attempt - execution.forgiven <= 3, "all but the first two were forgiven"
     assert Attempt.objects.filter(execution=execution).count() == 8, "what was not tried leaves no row"
     assert execution.error == ""
+
+
+def test_nobody_can_keep_others_from_a_place(quick, system, team, charlie, moody) -> None:
+    moody += [DestinationDown("502") for _ in range(100)]
+    spoiled = services.create_job(NewJob("record", {"where": "a"}), tenant=team, actor=None)
+    system.run_until(lambda: Destination.objects.filter(state=Destination.State.DOWN))
+    moody.clear()
+    row = Destination.objects.get()
+
+    other = services.create_job(NewJob("record", {"where": "a"}), tenant=charlie.tenants.get(), actor=None)
+    system.run_until(lambda: other.executions.filter(status=Status.COMPLETED))
+
+    assert row.title == "task:record/a" and row.name == f"{team.pk} task:record/a"
+    assert other.executions.get().attempt == 1
+    system.run_until(lambda: spoiled.executions.filter(status=Status.COMPLETED))
+
+
+@pytest.mark.parametrize(("status", "outage"), [(503, True), (500, True), (429, False), (404, False)])
+@pytest.mark.parametrize("asks", [{}, {"retry-after": "7"}])
+def test_what_a_web_server_s_answer_tells(status, outage, asks) -> None:
+    verdict = _verdict(Answer(status, asks, b"no", truncated=False))
+
+    assert tells_of_outage(verdict) is outage
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
