@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import timedelta
 from threading import Thread
 from typing import Any
@@ -357,7 +358,10 @@ def test_those_from_rabbitmq_are_claimed_by_the_ids_of_a_message(team, system) -
 
     if settings.AMQP_URL:
         assert "consume RabbitMQ" in worker.says("claim", 403)["detail"]
-        with get_broker().subscribe(["transcribe"], prefetch=1).take(1, wait=timedelta(seconds=20)) as ids:
+        with (
+            closing(get_broker().subscribe(["transcribe"], prefetch=1)) as inbox,
+            inbox.take(1, wait=timedelta(seconds=20)) as ids,
+        ):
             [claim] = worker.claim(executions=[str(one) for one in ids])
     else:
         [claim] = worker.claim(executions=[str(job.executions.get().pk)])
