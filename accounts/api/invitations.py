@@ -18,7 +18,7 @@ from accounts.models import Invitation, Membership
 from accounts.teams import check_owner
 from accounts.tenancy import tenant_named
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class InvitationSerializer(serializers.ModelSerializer):
@@ -37,12 +37,12 @@ class NewInvitationSerializer(InvitationSerializer):
         fields = [*InvitationSerializer.Meta.fields, "token", "mailed"]
 
 
-class WantedInvitationSerializer(StrictSerializer):
+class WantedInvitationSerializer(BodySerializer):
     email = serializers.EmailField(max_length=254)
     role = serializers.ChoiceField(Membership.Role.choices, default=Membership.Role.MEMBER)
 
 
-class AcceptanceSerializer(StrictSerializer):
+class AcceptanceSerializer(BodySerializer):
     token = serializers.CharField(max_length=200)
 
 

@@ -14,7 +14,7 @@ from accounts.api.pagination import ByTime
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.models import ApiKey, Membership
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class OwnTenantSerializer(serializers.ModelSerializer):
@@ -30,7 +30,7 @@ class OwnTenantSerializer(serializers.ModelSerializer):
         fields = ["id", "name", "role", "created_at"]
 
 
-class NewTenantSerializer(StrictSerializer):
+class NewTenantSerializer(BodySerializer):
     name = serializers.CharField(max_length=150)
 
 
