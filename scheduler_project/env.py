@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from datetime import timedelta
@@ -47,6 +48,20 @@ def env_count(name: str, default: int) -> int:
     if count < 1:
         raise ImproperlyConfigured(f"{name}={text!r} is not a whole number of at least 1. Give one, such as {default}.")
     return count
+
+
+def env_object(name: str) -> dict[str, Any]:
+    """A JSON object, spelled out or in the file that is named; empty where there is none."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return {}
+    try:
+        value = json.loads(text if text.startswith("{") else Path(text).read_text())
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"{name} is neither a JSON object nor a file with one: {error}.") from None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} has a {type(value).__name__} where a JSON object is needed.")
+    return value
 
 
 def env_limit(name: str, default: int) -> int:

@@ -13,6 +13,7 @@ from scheduler_project.env import (
     env_database,
     env_email,
     env_limit,
+    env_object,
     env_seconds,
     env_server,
     kept_secret,
@@ -72,6 +73,25 @@ MAX_RESULT_BYTES = env_count("MAX_RESULT_BYTES", 256 * 1024)  # of an execution,
 LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, it is said how many there were
 LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
 WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
+
+# Destinations that are down: whoever handlers talk to.
+DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept
+DESTINATION_PROBE = env_seconds("DESTINATION_PROBE", 1)  # before the first probe; twice as long before the next
+DESTINATION_PROBE_CAP = env_seconds("DESTINATION_PROBE_CAP", 30)  # … but never longer: a recovery is seen this soon
+DESTINATION_PATIENCE = env_seconds("DESTINATION_PATIENCE", 86_400)  # down for longer, waiting counts as failing
+DESTINATION_PACE = env_count("DESTINATION_PACE", 5)  # executions a second, right after it has answered
+DESTINATION_PACE_DOUBLES = env_seconds("DESTINATION_PACE_DOUBLES", 5)  # twice as many a second after each of these
+DESTINATION_PACE_CAP = env_count("DESTINATION_PACE_CAP", 200)  # executions a second: from there on it is taken for well
+
+# Workers in other languages.
+REMOTE_TASKS = env_object("REMOTE_TASKS")  # what they run: {"name": {"schema": …}}, or a file with it; docs/workers.md
+WORKER_POLLS = env_count("WORKER_POLLS", max(1, WEB_THREADS // 2))  # of a web process, that wait: each has a thread
+WORKER_POLL_WAIT = env_seconds("WORKER_POLL_WAIT", 30)  # the longest that one may ask to wait
+
+# Functions decorated with django.tasks' @task. Needs Django 6 or the package django-tasks; see docs/django-tasks.md.
+DJANGO_TASKS_QUEUES = env.list("DJANGO_TASKS_QUEUES", default=[])  # such as default,mails; without any, it is not used
+if DJANGO_TASKS_QUEUES:
+    TASKS = {"default": {"BACKEND": "jobs.django_tasks.PunctualBackend", "QUEUES": DJANGO_TASKS_QUEUES}}
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)

@@ -17,7 +17,7 @@ from execution.outbound.patience import asked_wait
 from execution.outbound.signing import read_secret, signed_headers
 from execution.outbound.tenant_keys import keys_of
 from execution.registry import Run, task
-from execution.retry import GiveUpNow, RetryLater
+from execution.retry import DestinationDown, GiveUpNow, RetryLater
 from jobs.documents import storable_text
 
 BETTER_LATER = {408, 425, 429}  # and all from 500 on
@@ -38,6 +38,10 @@ TOLD = 300  # characters of the body that an error quotes
 
 class TryAgain(Exception):
     """The target answered that it cannot do it now."""
+
+
+class OutOfOrder(TryAgain, DestinationDown):
+    """It answered that it is its own fault: others who ask will hear the same."""
 
 
 def _reachable(url: str) -> str:
@@ -122,7 +126,7 @@ class HttpCall(BaseModel):
         return status in self.expected or f"{status // 100}xx" in self.expected
 
 
-@task("http_request", payload=HttpCall)
+@task("http_request", payload=HttpCall, destination=lambda call: call.target.origin)
 def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     """Make the request. What may be better later is retried, when the target says so; all else is given up at once."""
     deadline = Deadline(call.timeout or settings.HTTP_TIMEOUT.total_seconds())
@@ -170,7 +174,12 @@ def _verdict(answer: Answer) -> Exception:
         return GiveUpNow(told)
     now = timezone.now()
     wait = asked_wait(answer.headers, now=now, most=settings.HTTP_LONGEST_WAIT)
-    return TryAgain(told) if wait is None else RetryLater(told, now + wait)
+    again = OutOfOrder(told) if answer.status >= 500 else TryAgain(told)
+    if wait is None:
+        return again
+    later = RetryLater(told, now + wait)
+    later.__cause__ = again
+    return later
 
 
 def _kept(answer: Answer) -> dict[str, Any]:

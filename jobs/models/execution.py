@@ -75,6 +75,9 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def not_skipped(self) -> ExecutionQuerySet:
         return self.exclude(status=Status.SKIPPED)
 
+    def completed(self) -> ExecutionQuerySet:
+        return self.filter(status=Status.COMPLETED)
+
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
