@@ -243,6 +243,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
     "DEFAULT_FILTER_BACKENDS": ["jobs.api.filtering.StrictBackend"],
     "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe forms that nobody fills in; /api/schema describes all
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }

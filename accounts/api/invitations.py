@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import inviting
-from accounts.api.fields import TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.api.tenants import OwnTenantSerializer
@@ -20,7 +19,7 @@ from accounts.models import Invitation, Membership
 from accounts.teams import check_owner
 from accounts.tenancy import tenant_named
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class InvitationSerializer(serializers.ModelSerializer):
@@ -39,13 +38,13 @@ class NewInvitationSerializer(InvitationSerializer):
         fields = [*InvitationSerializer.Meta.fields, "token", "mailed"]
 
 
-class WantedInvitationSerializer(StrictSerializer):
+class WantedInvitationSerializer(BodySerializer):
     email = serializers.EmailField(max_length=254)
     role = serializers.ChoiceField(Membership.Role.choices, default=Membership.Role.MEMBER)
 
 
-class AcceptanceSerializer(StrictSerializer):
-    token = TextField(max_length=200)
+class AcceptanceSerializer(BodySerializer):
+    token = serializers.CharField(max_length=200)
 
 
 class InvitationsView(OfTenant):

@@ -11,7 +11,7 @@ from accounts import teams
 from accounts.api.scoped import OfTenant
 from accounts.models import Membership
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 MEMBER = OpenApiParameter("user_id", int, OpenApiParameter.PATH, description="A member's `user`.")
 
@@ -26,7 +26,7 @@ class MemberSerializer(serializers.ModelSerializer):
         fields = ["user", "username", "role", "since"]
 
 
-class NewRoleSerializer(StrictSerializer):
+class NewRoleSerializer(BodySerializer):
     role = serializers.ChoiceField(Membership.Role.choices)
 
 

@@ -10,12 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import teams
-from accounts.api.fields import TextField
 from accounts.api.pagination import ByTime
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.models import ApiKey, Membership
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class OwnTenantSerializer(serializers.ModelSerializer):
@@ -31,8 +30,8 @@ class OwnTenantSerializer(serializers.ModelSerializer):
         fields = ["id", "name", "role", "created_at"]
 
 
-class NewTenantSerializer(StrictSerializer):
-    name = TextField(max_length=150)
+class NewTenantSerializer(BodySerializer):
+    name = serializers.CharField(max_length=150)
 
 
 class TenantsView(generics.GenericAPIView):
