@@ -15,6 +15,7 @@ from jobs import dead_letters, services
 from jobs.admin_forms import JobForm
 from jobs.admin_lists import BoundedList, TaskFilter
 from jobs.models import Attempt, AuditEvent, Execution, Job
+from jobs.redaction import redacted
 from jobs.states import IllegalMove
 from jobs.timeline import timeline
 
@@ -152,7 +153,7 @@ class ExecutionAdmin(ReadOnly, BoundedList, admin.ModelAdmin):
 
     @admin.display(description="payload")
     def effective_payload(self, execution: Execution) -> str:
-        return json.dumps(execution.effective_payload, indent=2, ensure_ascii=False)
+        return json.dumps(redacted(execution.effective_payload), indent=2, ensure_ascii=False)
 
 
 @admin.register(Attempt)

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import inviting
+from accounts.api.fields import TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.api.tenants import OwnTenantSerializer
@@ -44,7 +45,7 @@ class WantedInvitationSerializer(BodySerializer):
 
 
 class AcceptanceSerializer(BodySerializer):
-    token = serializers.CharField(max_length=200)
+    token = TextField(max_length=200)
 
 
 class InvitationsView(OfTenant):
@@ -72,6 +73,7 @@ class InvitationsView(OfTenant):
         responses={201: NewInvitationSerializer, **problems(400, 401, 403, 404)},
     )
     def post(self, request: Request, tenant_id: str) -> Response:
+        check_owner(self.own)
         sent = WantedInvitationSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         invitation, token, mailed = inviting.invite(self.own, **sent.validated_data)

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import keys
+from accounts.api.fields import CountField, TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import PeopleOnly
 from accounts.models import ApiKey
@@ -63,12 +64,12 @@ class NewKeySerializer(KeySerializer):
 
 
 class WantedKeySerializer(BodySerializer):
-    name = serializers.CharField(max_length=100, help_text="What it is for.")
+    name = TextField(max_length=100, help_text="What it is for.")
     scopes = serializers.ListField(
         child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=2, help_text="What it may do."
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True, help_text="Without one, never.")
-    rate_limit = serializers.IntegerField(
+    rate_limit = CountField(
         min_value=0,
         max_value=MOST_REQUESTS,
         required=False,

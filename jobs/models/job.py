@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Tenant, User
@@ -56,8 +56,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those in whose name some word begins with each of these."""
         found = self
         for word in words:
-            beginning = JobTerm.objects.beginning(tenant, word)
-            found = found.filter(Exists(beginning.filter(job=OuterRef("pk"))))
+            found = found.filter(JobTerm.objects.beginning(tenant, word).jobs())
         return found
 
     def of_kind(
