@@ -32,6 +32,11 @@ class PayloadField(DocumentField):
     """Passed on as it came: checked against the task's own schema."""
 
 
+@extend_schema_field({"description": "Any JSON; null while there is none."})
+class ResultField(DocumentField):
+    """What a handler returned."""
+
+
 class PriorityField(serializers.ChoiceField):
     """A name outside, a number inside."""
 
@@ -150,6 +155,7 @@ class AttemptSerializer(serializers.ModelSerializer):
 class ExecutionSerializer(serializers.ModelSerializer):
     priority = PriorityField(read_only=True)
     job = serializers.UUIDField(source="job_id", read_only=True)
+    result = ResultField(read_only=True)
 
     class Meta:
         model = Execution
