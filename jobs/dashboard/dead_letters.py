@@ -1,4 +1,4 @@
-"""The page of dead letters, by what killed them: to run them again, as they are or with another payload, or let them go."""
+"""The page of dead letters, by what killed them: to run them again, as they are or edited, or to let them go."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from jobs.dashboard.windows import done, must_change, shown, window
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
 from jobs.occurrences import list_occurrences
-from jobs.outcomes import Outcome
+from jobs.outcomes import Missed, Outcome
 from jobs.states import JobStatus
 from jobs.stats.job import calendar_of, past_of
 from scheduling.recurrence import describe, preview
@@ -118,4 +118,6 @@ def _schedule(job: Job) -> Any:
 def _not_run(job: Job, now: datetime) -> list[Any]:
     """Why due times of the last days did not run, the latest first."""
     page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
-    return [one for one in page.occurrences if one.outcome not in WENT_WELL][::-1][:SHOWN]
+    # The instant of its creation may be a due time of its schedule: nobody expected that one.
+    told = (one for one in page.occurrences if one.missed_because is not Missed.NOT_CREATED)
+    return [one for one in told if one.outcome not in WENT_WELL][::-1][:SHOWN]

@@ -1,4 +1,4 @@
-"""Jobs that show each part of the dashboard something within seconds: running, retried, recovered, dead, skipped, due."""
+"""Jobs that give each part of the dashboard something to show: running, retried, recovered, dead, skipped, due."""
 
 from __future__ import annotations
 

@@ -55,4 +55,4 @@ def sync(payload: Failing, run: Run) -> dict[str, int]:
 def charge(payload: Failing, run: Run) -> None:
     """Fail each time: what ends among the dead letters."""
     time.sleep(0.2)
-    raise ValueError(f"card declined for invoice {run.idempotency_key[:8]}")
+    raise ValueError(f"card declined for invoice {run.execution_id.int % 10_000}")

@@ -12,7 +12,7 @@ from jobs.stats.buckets import within
 
 MOST = 1_000  # dead letters looked at, the latest
 # Ids, addresses and numbers: the same fault names another one each time.
-VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\d+(\.\d+)?", re.IGNORECASE)
+VARYING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+(\.\d+)?", re.IGNORECASE)
 
 
 @dataclass(slots=True)

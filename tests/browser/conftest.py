@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(told)
         print(f"\n{told}", file=sys.__stderr__, flush=True)
         pytest.skip(told)
-    # Playwright's own event loop lives in this thread, and Django would take all other tests here for asynchronous ones.
+    # Playwright's own event loop lives in this thread: Django would take all other tests here for asynchronous ones.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(chromium.ARGUMENTS))
