@@ -81,6 +81,32 @@ class AttemptOutcome(StrEnum):
     CRASHED = "CRASHED"  # the process it ran in ended under it: the same, and it may be why
 
 
+class ReplayState(StrEnum):
+    """Where a replay stands that tries a few dead letters before it runs the others."""
+
+    TRYING = "TRYING"  # its canaries run
+    GOING_ON = "GOING_ON"  # they have completed, and the others are being replayed
+    DONE = "DONE"
+    STOPPED = "STOPPED"  # a canary did not complete: the others stay dead, with the reason
+
+
+REPLAY_TRANSITIONS: dict[ReplayState, frozenset[ReplayState]] = {
+    ReplayState.TRYING: frozenset({ReplayState.GOING_ON, ReplayState.STOPPED}),
+    ReplayState.GOING_ON: frozenset({ReplayState.DONE}),
+    ReplayState.DONE: frozenset(),
+    ReplayState.STOPPED: frozenset(),
+}
+
+
+class Level(StrEnum):
+    """How much a line of a handler's log matters."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
     """The members as Django's choices."""
     return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]
@@ -88,3 +114,7 @@ def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
 
 class IllegalMove(Exception):
     """A state was asked to change in a way its table does not allow, or a rival changed it first."""
+
+
+class ChangedMeanwhile(Exception):
+    """What was to be changed is no longer what the caller has seen."""

@@ -3,12 +3,11 @@
 Nothing needs to be set: without servers Punctual runs embedded, on one SQLite file.
 """
 
-from datetime import timedelta
 from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
-from scheduler_project.env import env, env_count, env_database, env_seconds, env_server, kept_secret
+from scheduler_project.env import env, env_count, env_database, env_limit, env_seconds, env_server, kept_secret
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -53,17 +52,42 @@ PUBLISH_PATIENCE = env_seconds("PUBLISH_PATIENCE", 10)  # recorded but not confi
 QUEUE_PATIENCE = env_seconds("QUEUE_PATIENCE", 300)  # confirmed but not claimed for this long: perhaps lost
 RECOVER_INTERVAL = env_seconds("RECOVER_INTERVAL", 0.2)  # an idle recoverer's nap; "run now" waits for it
 RECOVER_BATCH = env_count("RECOVER_BATCH", 500)  # executions a round
+CANARY_LOOK = env_seconds("CANARY_LOOK", 1)  # between looks at whether the first of a careful replay have completed
 OVERDUE_AFTER = env_seconds("OVERDUE_AFTER", 2)  # a job due for this long is missing from the index: put it back
 TIME_LIMIT = env_seconds("TIME_LIMIT", 600)  # what an attempt may take before it is stopped
 END_GRACE = env_seconds("END_GRACE", 5)  # for a handler to end once told to, and again before it is ended by force
 RETRY_BASE = env_seconds("RETRY_BASE", 2)  # the first retry waits about this long, each further one twice as long
 RETRY_CAP = env_seconds("RETRY_CAP", 3600)  # … but never longer than this
 MAX_RETRIES = 3  # for jobs and tasks that do not say
+MAX_RESULT_BYTES = env_count("MAX_RESULT_BYTES", 256 * 1024)  # of an execution, as JSON: lists of them stay quick
+LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, it is said how many there were
+LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
+WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
+IDEMPOTENCY_KEPT = env_seconds("IDEMPOTENCY_KEPT", 24 * 3600)  # how long a request sent again is known by its key
 
 PAGE_SIZE = 50
+
+# Accounts.
+ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
+REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
+INVITATION_LIFETIME = env_seconds("INVITATION_LIFETIME", 7 * 24 * 3600)
+LOGIN_PERIOD = env_seconds("LOGIN_PERIOD", 300)  # in which these many wrong passwords are answered:
+LOGIN_ATTEMPTS = env_count("LOGIN_ATTEMPTS", 10)  # … for one account: a person's typos, and no dictionary
+LOGIN_ATTEMPTS_PER_ADDRESS = env_count("LOGIN_ATTEMPTS_PER_ADDRESS", 100)  # … an office behind one address
+REGISTRATION_PERIOD = env_seconds("REGISTRATION_PERIOD", 3600)
+REGISTRATIONS_PER_ADDRESS = env_count("REGISTRATIONS_PER_ADDRESS", 500)  # in that period: a class may, a script may not
+TRUSTED_PROXIES = env_limit("TRUSTED_PROXIES", 0)  # before us, that append to X-Forwarded-For; 0: nobody is believed
+TENANTS_PER_USER = env_count("TENANTS_PER_USER", 100)  # owned: quotas are a tenant's, and tenants cost nothing
+
+# Limits and quotas of a tenant that has none of its own; 0: none.
+RATE_LIMIT = env_limit("RATE_LIMIT", 60_000)  # requests a minute: more than two cores answer, so a runaway loop's
+KEY_RATE_LIMIT = env_limit("KEY_RATE_LIMIT", 30_000)  # of one API key: it leaves the others as much
+MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
+MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
+MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
 
 # The dashboard.
 DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
@@ -86,6 +110,12 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@l
 PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
 SECRET_KEY = (
     env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
+)
+# Signs the API's tokens. Another key than the one above: each can be changed without the other.
+JWT_SIGNING_KEY = (
+    env.str("JWT_SIGNING_KEY")
+    if PRODUCTION
+    else env.str("JWT_SIGNING_KEY", default="") or kept_secret(VAR_DIR / "jwt_signing_key")
 )
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -131,12 +161,14 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "accounts.throttling.RateLimitHeaders",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 ROOT_URLCONF = "scheduler_project.urls"
 WSGI_APPLICATION = "scheduler_project.wsgi.application"
 APPEND_SLASH = False
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.attempts.LimitedBackend"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -172,19 +204,24 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not PRODUCTION  # so that trying it needs no collectstatic
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "accounts.authentication.KeyAuthentication",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.FairShare"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["jobs.api.filtering.StrictBackend"],
     "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=15),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=7),
-    "ALGORITHM": "HS256",
+    "ACCESS_TOKEN_LIFETIME": ACCESS_TOKEN_LIFETIME,
+    "REFRESH_TOKEN_LIFETIME": REFRESH_TOKEN_LIFETIME,
+    "ALGORITHM": "HS256",  # the only one accepted, whatever a token says of itself
+    "SIGNING_KEY": JWT_SIGNING_KEY,
     "UPDATE_LAST_LOGIN": False,
 }
 SPECTACULAR_SETTINGS = {

@@ -10,6 +10,13 @@ from rest_framework import serializers
 from rest_framework.fields import Field
 
 
+def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """The values that `data` has for this kind of serializer, or a ValidationError."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
 class StrictSerializer(serializers.Serializer):
     """Refuses fields that cannot be set: a typo that is ignored shows only when the job runs."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Membership, Tenant, User
-from jobs.models import AuditEvent, Execution, Job
+from accounts.models import ApiKey, Membership, Tenant, User
+from jobs.models import AuditEvent, Execution, Job, LogLine, Progress
 from jobs.states import JobStatus, Status
 from jobs.stats.snapshot import snapshots
 from tests.api.test_stats import job_of, run_of
@@ -38,7 +39,7 @@ def job(team: Tenant) -> Job:
 
 @pytest.fixture
 def dead(job: Job) -> Execution:
-    return run_of(job, timezone.now(), Status.FAILED, error="the printer is on fire")
+    return run_of(job, timezone.now(), Status.FAILED, error="the printer is on fire", fingerprint="fire")
 
 
 def test_every_page_is_drawn_under_a_strict_policy_and_nothing_inline(alice: User, job: Job, dead: Execution) -> None:
@@ -83,7 +84,7 @@ def test_charlie_sees_and_changes_nothing_of_alices(charlie: User, job: Job, dea
         assert client.get(path).status_code == 404
     for path in (f"/jobs/{job.pk}/pause", f"/executions/{dead.pk}/replay", f"/executions/{dead.pk}/replay-edited"):
         assert client.post(path).status_code == 404
-    client.post("/dead-letters/act", {"latest": dead.pk, "act": "discard"})
+    client.post("/dead-letters/act", {"fingerprint": "fire", "task": dead.task, "act": "discard"})
     dead.refresh_from_db()
     assert dead.discarded_at is None
 
@@ -136,15 +137,46 @@ def test_staff_may_look_at_all_tenants(alice: User, charlie: User, job: Job) -> 
 
 
 def test_dead_letters_of_one_cause_are_replayed_or_let_go_together(alice: User, job: Job, dead: Execution) -> None:
-    other = run_of(job, timezone.now() - timezone.timedelta(minutes=1), Status.FAILED, error="another fault")
+    before = timezone.now() - timedelta(minutes=1)
+    other = run_of(job, before, Status.FAILED, error="another fault", fingerprint="fault")
     client = browser_of(alice)
 
-    client.post("/dead-letters/act", {"latest": dead.pk, "act": "replay"})
-    client.post("/dead-letters/act", {"latest": other.pk, "act": "discard"})
+    client.post("/dead-letters/act", {"fingerprint": "fire", "task": dead.task, "act": "replay"})
+    client.post("/dead-letters/act", {"fingerprint": "fault", "task": dead.task, "act": "discard"})
 
-    dead.refresh_from_db(), other.refresh_from_db()
+    dead.refresh_from_db()
+    other.refresh_from_db()
     assert dead.status == Status.SCHEDULED and other.discarded_at is not None
     assert "Nothing is dead" in client.get("/dead-letters").content.decode()
+
+
+def test_what_a_run_says_is_on_its_page(alice: User, job: Job) -> None:
+    run = run_of(job, timezone.now(), Status.RUNNING)
+    Progress.objects.create(execution=run, attempt=1, number=2, fraction=0.4, message="page 4", at=run.due_at)
+    LogLine.objects.create(execution=run, attempt=1, number=1, at=run.due_at, level="info", text="page <3> drawn")
+
+    page = browser_of(alice).get(f"/executions/{run.pk}").content.decode()
+
+    assert '<progress value="0.4"' in page and "40% page 4" in page and "page &lt;3&gt; drawn" in page
+
+
+def test_a_key_is_shown_once_works_and_is_revoked(alice: User, job: Job, charlie: User) -> None:
+    client = browser_of(alice)
+
+    made = client.post("/keys", {"name": "deploys", "scopes": ["read"], "days": "30"}).content.decode()
+    text = re.search(r"punctual_[0-9a-f]{12}_[\w-]{43}", made)[0]
+    asked = {"authorization": f"Api-Key {text}"}
+    assert Client(headers=asked).get("/api/v1/jobs").status_code == 200
+    key = ApiKey.objects.get()
+    listed = client.get("/keys").content.decode()
+    assert "deploys" in listed and text not in listed
+
+    assert browser_of(charlie).post(f"/keys/{key.pk}/revoke").status_code == 404
+    client.post(f"/keys/{key.pk}/revoke")
+    assert Client(headers=asked).get("/api/v1/jobs").status_code == 401
+    assert "revoked" in client.get("/keys").content.decode()
+    refused = client.post("/keys", {"name": "", "days": "30"}).content.decode()
+    assert "This field is required." in refused and ApiKey.objects.count() == 1
 
 
 def test_an_edited_payload_is_checked_before_the_replay(alice: User, dead: Execution) -> None:

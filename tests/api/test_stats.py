@@ -18,7 +18,6 @@ from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Cause, Priority, Status
 from jobs.stats import buckets, unfinished
 from jobs.stats.buckets import Buckets, read_bucket
-from jobs.stats.causes import causes
 from jobs.stats.failures import latest_failures
 from jobs.stats.job import calendar_of, past_of
 from jobs.stats.snapshot import snapshots
@@ -176,17 +175,6 @@ def test_a_failure_that_was_recovered_from_is_told_as_such(job: Job, team: Tenan
         (recovered.pk, Status.COMPLETED),
     ]
     assert latest_failures(charlie.tenants.get()) == []
-
-
-def test_dead_letters_that_differ_in_numbers_have_one_cause(job: Job, team: Tenant) -> None:
-    now = timezone.now()
-    for number, error in enumerate(["invoice 17 declined", "invoice 9 declined", "no route to 0xdeadbeef"]):
-        run_of(job, now - number * MINUTE, Status.FAILED, error=error)
-
-    assert [(cause.count, cause.error) for cause in causes(team)] == [
-        (2, "invoice 17 declined"),
-        (1, "no route to 0xdeadbeef"),
-    ]
 
 
 def test_a_year_of_days_is_coloured_by_outcome(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

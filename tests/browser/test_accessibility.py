@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PageOf
 from tests.browser.server import Server
 
-PAGES = ["/", "/jobs", "/executions", "/dead-letters", "job", "run", "/sign-in", "/register", "/nowhere"]
+PAGES = ["/", "/jobs", "/executions", "/dead-letters", "/keys", "job", "run", "/sign-in", "/register", "/nowhere"]
 
 
 def address(page: str, server: Server) -> str:

@@ -158,7 +158,7 @@ def test_light_and_dark_are_a_choice_that_is_remembered(page_of: PageOf) -> None
     assert light != dark == page.evaluate(ground)
 
 
-@pytest.mark.parametrize("path", ["/", "/jobs", "/executions", "/dead-letters"])
+@pytest.mark.parametrize("path", ["/", "/jobs", "/executions", "/dead-letters", "/keys"])
 def test_nothing_is_wider_than_a_phone(page_of: PageOf, path: str) -> None:
     page = page_of("admin", PHONE)
     page.goto(path)
