@@ -30,7 +30,7 @@ class WantedKey(forms.Form):
     scopes = forms.MultipleChoiceField(
         choices=Scope.choices, initial=[Scope.READ, Scope.WRITE], widget=forms.CheckboxSelectMultiple
     )
-    days = forms.ChoiceField(choices=LIVES, required=False, label="Good for")
+    days = forms.ChoiceField(choices=LIVES, required=False, initial="90")
 
     def clean(self) -> dict[str, Any]:
         fields = super().clean()
