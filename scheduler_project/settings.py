@@ -96,6 +96,43 @@ PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of 
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "overview"
 
+# HTTP to the outside, for `http_request`.
+HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
+HTTP_PORTS = tuple(env.list("HTTP_PORTS", default=["80", "443", "1024-65535"]))  # on hosts that are not listed above
+HTTP_TIMEOUT = env_seconds("HTTP_TIMEOUT", 30)  # from the name to the answer's last byte, for payloads that do not say
+HTTP_KEEP_BYTES = env_count("HTTP_KEEP_BYTES", 16 * 1024)  # of an answer's body; the rest is not even read
+HTTP_LONGEST_WAIT = env_seconds("HTTP_LONGEST_WAIT", 24 * 3600)  # that a Retry-After is obeyed for
+HTTP_CA_FILE = env.str("HTTP_CA_FILE", default="")  # further certificate authorities, of hosts inside
+
+# Files that tasks read and make. They are on this disk unless S3_BUCKET names a place that all machines share.
+UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
+UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
+S3_BUCKET = env.str("S3_BUCKET", default="")
+_LOCAL = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {"location": VAR_DIR / "uploads", "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700},
+}
+_S3 = {
+    "BACKEND": "execution.storage.s3.S3Storage",
+    "OPTIONS": {
+        "bucket": S3_BUCKET,
+        "endpoint": env.str("S3_ENDPOINT", default="https://s3.amazonaws.com"),
+        "region": env.str("S3_REGION", default="us-east-1"),
+        "access_key": env.str("S3_ACCESS_KEY", default=""),
+        "secret_key": env.str("S3_SECRET_KEY", default=""),
+        "prefix": NAME_PREFIX,
+    },
+}
+STORAGES = {
+    "default": _S3 if S3_BUCKET else _LOCAL,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# Images, each decoded in a process of its own with no more than this.
+IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes can be more than memory holds
+IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
+IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
+
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
@@ -241,6 +278,8 @@ SPECTACULAR_SETTINGS = {
         "ExecutionStatus": choices(Status),
         "Misfire": choices(policies.Misfire),
         "Overlap": choices(policies.Overlap),
+        "ImageFit": ["inside", "cover"],
+        "ImageFormat": ["jpeg", "png", "webp"],
     },
 }
 

@@ -21,8 +21,10 @@ from accounts.quota import QuotaExceeded
 from accounts.teams import LastOwner, NotAnOwner
 from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from execution.uploads import UploadTooLarge
 from jobs.dead_letters import SeveralTasks
 from jobs.idempotency import KeyInFlight, KeyReused
+from jobs.images import UnreadableImage
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
 from jobs.states import ChangedMeanwhile, IllegalMove
@@ -72,6 +74,8 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(422, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
+        case UploadTooLarge():
+            return problem(413, str(error))
         case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
         case exceptions.APIException():
@@ -97,7 +101,7 @@ def faults_of(error: Exception) -> list[Fault]:
             return [{"field": field, "message": str(error)}]
         case SeveralTasks():
             return [{"field": "payload", "message": str(error)}]
-        case InvalidWindow() | InvalidPolicy():
+        case InvalidWindow() | InvalidPolicy() | UnreadableImage():
             return [{"field": error.field, "message": str(error)}]
         case QuotaExceeded():
             return [{"field": error.quota, "message": str(error)}]
