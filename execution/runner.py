@@ -15,6 +15,8 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
+from execution.destinations import Destinations, MustWait, private
+from execution.hiding import opened_payload, scrubber_of
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
@@ -23,7 +25,7 @@ from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
 from jobs.states import AttemptOutcome, Status
-from scheduler_project.logs import fields_within
+from scheduler_project.logs import fields_within, hide_within
 
 logger = structlog.get_logger(__name__)
 
@@ -35,6 +37,7 @@ class Runner:
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
     largest_result: int  # bytes, as JSON
+    destinations: Destinations
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
@@ -43,20 +46,25 @@ class Runner:
     def outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
         """What `answer` says of the claim: it returns the result, or what went wrong, or raises that."""
         before = fields_within.set(partial(_told_of, claim))
+        hidden = hide_within.set(scrubber := scrubber_of(claim))
         began = time.monotonic()
         try:
             result = answer()
             took = time.monotonic() - began
             if isinstance(result, BaseException):
                 raise result
-            written = self._written(result)
+            written = self._written(result if scrubber is None else scrubber.clean_document(result))
             logger.info("execution.completed")
+        except MustWait as wait:
+            logger.info("execution.waits", reason=str(wait))
+            return self.waits(claim, wait)
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
             logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
             return outcome
         finally:
             fields_within.reset(before)
+            hide_within.reset(hidden)
         return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=written, took=took)
 
     def failed(
@@ -77,6 +85,9 @@ class Runner:
             case GiveUp():
                 status, retry_at = Status.FAILED, None
         told = storable_text(f"{type(error).__name__}: {error}")
+        trace = storable_text("".join(traceback.format_exception(error)))
+        if (scrubber := scrubber_of(claim)) is not None:
+            told, trace = scrubber.clean(told), scrubber.clean(trace)
         return Outcome(
             claim.execution_id,
             claim.attempt,
@@ -85,7 +96,7 @@ class Runner:
             retry_at=retry_at,
             wake_at=(retry_at or now) + self.patience,
             error=told,
-            traceback=storable_text("".join(traceback.format_exception(error))),
+            traceback=trace,
             worker=claim.worker,
             started_at=claim.started_at,
             ended=ended,
@@ -93,6 +104,19 @@ class Runner:
             took=took,
             fingerprint=None if retry_at else fingerprint(claim.task, told),
         )
+
+    def waits(self, claim: Claim, wait: MustWait) -> Outcome:
+        """The outcome of an attempt whose destination is down: it does not count, and comes again when it was told to.
+
+        Of one that has found this out there is a row to tell of it; others were not even made.
+        """
+        if wait.found is not None:
+            outcome = self.failed(claim, wait.found, forgiven=True)
+        else:
+            error = storable_text(str(wait))
+            now = self.clock.now()
+            outcome = Outcome(*claim.key, Status.RETRYING, now, error=error, ended=None, forgiven=True)
+        return outcome._replace(status=Status.RETRYING, retry_at=wait.at, wake_at=wait.at + self.patience)
 
     def given_back(self, claim: Claim) -> Outcome:
         """The outcome of an attempt that we stopped for reasons of our own: it does not count, and is sent again."""
@@ -122,7 +146,7 @@ class Runner:
         """The claim's task, and the payload as its handler gets it; GiveUpNow if there is no such thing."""
         try:
             task = self.registry.get(claim.task)
-            return task, task.read(json.loads(claim.payload))
+            return task, task.read(opened_payload(claim))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
@@ -131,9 +155,27 @@ class Runner:
         """Whether its handler is given many at once."""
         return self.registry.batch_size(claim.task) is not None
 
-    def _call(self, claim: Claim, run: Run) -> Any:
+    def admitted(self, claim: Claim) -> tuple[Task, BaseModel, str | None]:
+        """What `read` returns, and the destination. Raises MustWait, or DestinationDown, while that is down."""
         task, payload = self.read(claim)
-        return task.handler(payload, run)
+        if task.destination is None:
+            return task, payload, None
+        destination = task.destination(payload)
+        if not task.shared_destination:
+            # Otherwise anybody could keep others from a place, with requests to it that are bound to fail.
+            destination = private(destination, claim.tenant_id)
+        self.destinations.admit(destination, claim.tenant_id)
+        return task, payload, destination
+
+    def watched(self, claim: Claim, destination: str | None, work: Callable[[], Any]) -> Callable[[], Any]:
+        """The same work, from which it is also learned how its destination is."""
+        if destination is None:
+            return work
+        return partial(self.destinations.judged, destination, claim.tenant_id, work)
+
+    def _call(self, claim: Claim, run: Run) -> Any:
+        task, payload, destination = self.admitted(claim)
+        return self.watched(claim, destination, partial(task.handler, payload, run))()
 
     def _written(self, result: Any) -> str | None:
         """The result as it is kept."""

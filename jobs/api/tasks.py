@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_serializer,
+    extend_schema_view,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +32,7 @@ EXAMPLE = {
         "required": ["to", "subject", "body"],
         "additionalProperties": False,
     },
+    "secrets": [],
     "isolated": False,
     "defaults": {"max_retries": 3, "retry_delay": 2.0, "retry_delay_cap": 3600.0, "time_limit": 600.0, "lease": 15.0},
 }
@@ -43,10 +50,16 @@ class TaskSerializer(serializers.Serializer):
     name = serializers.CharField()
     description = serializers.CharField(help_text="What it does, in the words of who wrote it.")
     payload_schema = serializers.DictField(help_text="JSON Schema that a job's payload has to fit.")
+    secrets = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Members of its payload that are sealed and never shown, besides those called password, token and so "
+        "on. Told in lower case and without separators.",
+    )
     isolated = serializers.BooleanField(help_text="Whether each attempt has a process of its own.")
     defaults = DefaultsSerializer(help_text="What holds for jobs that do not say otherwise.")
 
 
+@extend_schema_serializer(many=False)
 class TasksSerializer(serializers.Serializer):
     results = TaskSerializer(many=True)
 
@@ -88,6 +101,7 @@ def _told(task: Task) -> dict[str, Any]:
         "name": task.name,
         "description": task.description,
         "payload_schema": task.payload_schema,
+        "secrets": sorted(task.secrets),
         "isolated": task.isolated,
         "defaults": {name: _seconds(value) for name, value in limits._asdict().items()},
     }

@@ -26,6 +26,7 @@ from jobs.models import Job
 from jobs.models.job import JobQuerySet
 from jobs.occurrences import InvalidWindow, list_occurrences
 from jobs.outcomes import Missed, Outcome
+from jobs.redaction import redacted
 from jobs.states import JobStatus
 from jobs.stats.job import past_of, recent_calendar
 from jobs.terms import MOST_SOUGHT, InvalidTags, read_tag, words_of
@@ -65,6 +66,7 @@ def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     past = past_of(job)
     context = {
         "job": job,
+        "payload": redacted(job.payload),
         "words": _words(schedule),
         "zone": job.schedule.get("timezone", "UTC"),
         "upcoming": _upcoming(job, schedule, now),
