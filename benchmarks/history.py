@@ -64,13 +64,14 @@ def ready(stored: int) -> list[Act]:
     from django.utils import timezone
 
     from benchmarks.acts import Day
+    from benchmarks.dashboard import Dashboard
     from benchmarks.load import history, various
     from benchmarks.pages import Pages
 
     history(stored, of_jobs=JOBS)
     various(max(DISTANT, stored // OF_TEN))
     pages = Pages(timezone.now() - timedelta(seconds=stored / 2))
-    return [*Day().acts(), *pages.acts(), *pages.narrowed(), *pages.searched()]
+    return [*Day().acts(), *pages.acts(), *pages.narrowed(), *pages.searched(), *Dashboard().acts()]
 
 
 if __name__ == "__main__":

@@ -122,6 +122,13 @@ MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
 MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
 MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
 
+# The dashboard.
+DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
+SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
+PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
+
 # HTTP to the outside, for `http_request`.
 HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
 HTTP_PORTS = tuple(env.list("HTTP_PORTS", default=["80", "443", "1024-65535"]))  # on hosts that are not listed above
@@ -217,6 +224,7 @@ INSTALLED_APPS = [
     "jobs",
     "scheduling",
     "execution",
+    *(["jobs.demo"] if DEMO else []),
     *env.list("EXTRA_APPS", default=[]),  # your own, with their tasks.py
 ]
 MIDDLEWARE = [

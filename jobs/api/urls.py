@@ -11,6 +11,7 @@ from jobs.api.load import ScheduleLoadView
 from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
 from jobs.api.signing import SigningSecretView
+from jobs.api.stats import StatsView
 from jobs.api.tasks import TaskViewSet
 from jobs.api.worker_keys import WorkerKeyViewSet
 from jobs.api.workers import ClaimView, CompleteView, FailView, HeartbeatView
@@ -28,6 +29,7 @@ router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("stats", StatsView.as_view({"get": "retrieve"})),
     path("worker/claim", ClaimView.as_view()),
     path("worker/heartbeat", HeartbeatView.as_view()),
     path("worker/complete", CompleteView.as_view()),

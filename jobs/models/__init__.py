@@ -9,6 +9,7 @@ from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
 from jobs.models.idempotency import IdempotencyKey
 from jobs.models.job import Job
+from jobs.models.presence import Presence
 from jobs.models.replay import Replay
 from jobs.models.term import JobTerm
 from jobs.models.words import LogLine, Progress
@@ -21,6 +22,7 @@ __all__ = [
     "Job",
     "JobTerm",
     "LogLine",
+    "Presence",
     "Progress",
     "Replay",
 ]

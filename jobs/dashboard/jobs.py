@@ -1,0 +1,156 @@
+"""The pages of jobs: all of them, and one with its state, its runs to come and its runs so far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from accounts.models import Tenant
+from accounts.quota import QuotaExceeded
+from execution.registry import registry
+from jobs import services
+from jobs.clock import database_now
+from jobs.dashboard.charts import job as charts
+from jobs.dashboard.paging import paged
+from jobs.dashboard.windows import done, must_change, shown, window
+from jobs.models import Job
+from jobs.models.job import JobQuerySet
+from jobs.occurrences import InvalidWindow, list_occurrences
+from jobs.outcomes import Missed, Outcome
+from jobs.redaction import redacted
+from jobs.states import JobStatus
+from jobs.stats.job import past_of, recent_calendar
+from jobs.terms import MOST_SOUGHT, InvalidTags, read_tag, words_of
+from scheduling.recurrence import InvalidSchedule, PreviewedRun, Recurrence, describe, preview
+from scheduling.upcoming import stored
+
+UPCOMING = 10  # runs
+LOOKS_BACK = timedelta(days=7)  # for due times that did not run
+DUE_TIMES = 300  # of them, at most, and so many shown:
+SHOWN = 12
+LOOKED_THROUGH = 20_000  # jobs of all tenants, for staff who search among them
+WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING)
+
+
+@window
+def job_list(request: HttpRequest) -> HttpResponse:
+    jobs = _filtered(request.viewer.jobs, request.viewer.scope, request.GET)
+    page = paged(request, jobs)
+    for job in page.rows:
+        job.words = _words(_schedule(job))
+    context = {
+        "jobs": page,
+        "wanted": request.GET,
+        "narrowed": any(request.GET.get(name) for name in ("q", "status", "task", "tag")),
+        "statuses": [status.value for status in JobStatus],
+        "tasks": registry.names(),
+        "page": "jobs",
+    }
+    return shown(request, "dashboard/jobs.html", context)
+
+
+@window
+def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
+    job = request.viewer.job(pk)
+    now = database_now()
+    schedule = _schedule(job)
+    past = past_of(job)
+    context = {
+        "job": job,
+        "payload": redacted(job.payload),
+        "words": _words(schedule),
+        "zone": job.schedule.get("timezone", "UTC"),
+        "upcoming": _upcoming(job, schedule, now),
+        "past": past,
+        "latest": past.strip[::-1][:10],
+        "strip": charts.strip(past.strip),
+        "calendar": recent_calendar(job, now),
+        "not_run": _not_run(job, now),
+        "may_change": request.viewer.may_change(job.tenant),
+        "page": "jobs",
+    }
+    context["year"] = charts.calendar(context["calendar"], now.date())
+    return shown(request, "dashboard/job.html", context)
+
+
+ACTS: dict[str, tuple[Callable[..., Any], str]] = {
+    "run": (services.run_job_now, "A run is on its way."),
+    "pause": (services.pause_job, "Paused. Nothing is due until it is resumed."),
+    "resume": (services.resume_job, "Resumed."),
+    "cancel": (services.cancel_job, "Cancelled for good."),
+}
+
+
+@require_POST
+@window
+def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
+    job = request.viewer.job(pk)
+    must_change(request, job.tenant)
+    if act not in ACTS:
+        raise Http404(f"Nothing is done by {act}.")
+    do, told = ACTS[act]
+    try:
+        outcome = do(job, actor=request.user)
+    except (services.IllegalMove, QuotaExceeded) as error:
+        messages.error(request, str(error))
+        return redirect("job", pk)
+    if isinstance(outcome, services.Resumed) and outcome.missed.count:
+        told = f"{told} {outcome.missed.outcome}"
+    return done(request, told, "job", pk)
+
+
+def _filtered(jobs: JobQuerySet, scope: Tenant | None, wanted: Any) -> JobQuerySet:
+    """As the API does it; what is not understood finds nothing."""
+    if (status := wanted.get("status")) in set(JobStatus):
+        jobs = jobs.standing(status)
+    words, tag, task = words_of(wanted.get("q", ""))[:MOST_SOUGHT], wanted.get("tag", "").strip(), wanted.get("task")
+    if scope is None:  # terms and kinds are a tenant's: of all tenants' jobs, the latest are looked through
+        latest = Job.objects.order_by("-id").values("pk")[:LOOKED_THROUGH]
+        narrowed = Q(**{"task": task} if task else {}) & Q(*(Q(name__icontains=word) for word in words))
+        return jobs.filter(narrowed, pk__in=latest) if words or task else jobs
+    if words:
+        jobs = jobs.called(scope, words)
+    if tag:
+        try:
+            jobs = jobs.tagged(scope, [read_tag(tag)])
+        except InvalidTags:
+            return jobs.none()
+    return jobs.of_kind(scope, task=task) if task else jobs
+
+
+def _schedule(job: Job) -> Recurrence | None:
+    """None where it cannot be read: a page that shows fifty jobs does not fail for one."""
+    try:
+        return stored(json.dumps(job.schedule), job.id)
+    except InvalidSchedule:
+        return None
+
+
+def _words(schedule: Recurrence | None) -> str:
+    return describe(schedule) if schedule else "Its schedule cannot be read."
+
+
+def _upcoming(job: Job, schedule: Recurrence | None, now: datetime) -> list[PreviewedRun]:
+    if schedule is None or job.next_run_at is None:
+        return []
+    return preview(schedule, after=now, count=UPCOMING, runs_so_far=job.runs)
+
+
+def _not_run(job: Job, now: datetime) -> list[Any]:
+    """Why due times of the last days did not run, the latest first."""
+    try:
+        page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
+    except (InvalidSchedule, InvalidWindow):  # it cannot be read; it was created this very moment
+        return []
+    # The instant of its creation may be a due time of its schedule: nobody expected that one.
+    told = (one for one in page.occurrences if one.missed_because is not Missed.NOT_CREATED)
+    return [one for one in told if one.outcome not in WENT_WELL][::-1][:SHOWN]
