@@ -93,6 +93,7 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        permissions = [("operate_job", "Can run, pause, resume, cancel and backfill jobs")]
         indexes = [
             models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant"),
             models.Index(fields=["next_run_at"], name="jobs_by_due_time", condition=Q(next_run_at__isnull=False)),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from execution.registry import InvalidPayload, UnknownTask, registry
+from jobs.admin.editors import PayloadEditor, ScheduleEditor
 from jobs.audit import LIMITS, POLICIES
 from jobs.clock import database_now
 from jobs.documents import UnstorableDocument, check_document
@@ -14,7 +16,7 @@ from jobs.models import Job
 from jobs.new_jobs import IMMEDIATELY
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
-from jobs.states import JobStatus, choices
+from jobs.states import JobStatus, Priority, choices
 from scheduling.recurrence import InvalidSchedule, parse_schedule
 
 
@@ -25,7 +27,13 @@ def task_choices() -> list[tuple[str, str]]:
 class SecondsField(forms.FloatField):
     def __init__(self, *, min_value: float = 0.1) -> None:
         text = "Seconds. Empty: what the task says."
-        super().__init__(required=False, min_value=min_value, max_value=LONGEST, help_text=text)
+        super().__init__(
+            required=False,
+            min_value=min_value,
+            max_value=LONGEST,
+            help_text=text,
+            widget=UnfoldAdminDecimalFieldWidget(),
+        )
 
 
 def help_text(field: str) -> str:
@@ -33,17 +41,21 @@ def help_text(field: str) -> str:
     return Job._meta.get_field(field).help_text
 
 
-class JobForm(forms.ModelForm):
-    task = forms.ChoiceField(choices=task_choices)
-    schedule = forms.JSONField(
-        required=False,
-        help_text='Empty: now. {"type": "cron", "expression": "30 10 * * 5", "timezone": "Asia/Jakarta"} · '
-        '{"type": "interval", "seconds": 600} · {"type": "once", "run_at": "2030-01-01T00:00:00Z"}',
+def whole_number(most: int, text: str, least: int = 1) -> forms.IntegerField:
+    return forms.IntegerField(
+        required=False, min_value=least, max_value=most, help_text=text, widget=UnfoldAdminIntegerFieldWidget()
     )
 
-    max_retries = forms.IntegerField(
-        required=False, min_value=0, max_value=MOST_RETRIES, help_text="Empty: what the task says."
+
+class JobForm(forms.ModelForm):
+    task = forms.ChoiceField(choices=task_choices, widget=UnfoldAdminSelectWidget())
+    payload = forms.JSONField(required=False, widget=PayloadEditor())
+    schedule = forms.JSONField(required=False, widget=ScheduleEditor())
+    priority = forms.TypedChoiceField(
+        choices=choices(Priority), coerce=int, initial=Priority.NORMAL, widget=UnfoldAdminSelectWidget()
     )
+
+    max_retries = whole_number(MOST_RETRIES, "Empty: what the task says.", least=0)
 
     retry_delay = SecondsField()
     retry_delay_cap = SecondsField()
@@ -51,19 +63,20 @@ class JobForm(forms.ModelForm):
     lease = SecondsField(min_value=SHORTEST_LEASE)
 
     misfire = forms.ChoiceField(
-        choices=choices(Misfire), required=False, initial=Misfire.RUN_ONCE, help_text=help_text("misfire")
-    )
-    catch_up_window = forms.IntegerField(
+        choices=choices(Misfire),
         required=False,
-        min_value=1,
-        max_value=int(LONGEST_WINDOW.total_seconds()),
-        help_text=help_text("catch_up_window"),
+        initial=Misfire.RUN_ONCE,
+        help_text=help_text("misfire"),
+        widget=UnfoldAdminSelectWidget(),
     )
-    catch_up_max = forms.IntegerField(
-        required=False, min_value=1, max_value=MOST_CAUGHT_UP, help_text=help_text("catch_up_max")
-    )
+    catch_up_window = whole_number(int(LONGEST_WINDOW.total_seconds()), help_text("catch_up_window"))
+    catch_up_max = whole_number(MOST_CAUGHT_UP, help_text("catch_up_max"))
     overlap = forms.TypedChoiceField(
-        choices=[("", "Default"), *choices(Overlap)], required=False, empty_value=None, help_text=help_text("overlap")
+        choices=[("", "Default"), *choices(Overlap)],
+        required=False,
+        empty_value=None,
+        help_text=help_text("overlap"),
+        widget=UnfoldAdminSelectWidget(),
     )
 
     class Meta:
@@ -72,6 +85,8 @@ class JobForm(forms.ModelForm):
 
     def clean_payload(self) -> Any:
         payload = self.cleaned_data["payload"]
+        if payload is None:
+            payload = {}
         try:
             check_document(payload)
         except UnstorableDocument as error:
@@ -87,6 +102,7 @@ class JobForm(forms.ModelForm):
             try:
                 parse_schedule(schedule, now=database_now())
             except InvalidSchedule as error:
+                self.fields["schedule"].widget.faults = {error.field: str(error)}
                 raise forms.ValidationError(f"{error.field}: {error}") from None
         return schedule
 
@@ -104,6 +120,7 @@ class JobForm(forms.ModelForm):
             except UnknownTask as error:
                 self.add_error("task", str(error))
             except InvalidPayload as error:
+                self.fields["payload"].widget.faults = error.errors
                 self.add_error("payload", [f"{field}: {message}" for field, message in error.errors.items()])
         if cleaned.keys() >= {"misfire", "overlap", "schedule"}:
             schedule = cleaned["schedule"] or IMMEDIATELY

@@ -1,0 +1,33 @@
+// Adds to every instant on a page what the reader's own clock shows, and how far away it is.
+"use strict";
+(function () {
+  const own = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  const short = new Intl.DateTimeFormat("en-GB", {
+    weekday: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+  });
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+  function away(at) {
+    const seconds = Math.round((at - Date.now()) / 1000);
+    const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) || ["second", 1];
+    return words.format(Math.trunc(seconds / size), unit);
+  }
+
+  function tell(root) {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(time.getAttribute("datetime"));
+      if (Number.isNaN(at.getTime())) continue;
+      if (time.hasAttribute("data-yours")) time.textContent = short.format(at).replace(",", "");
+      if (time.hasAttribute("data-in")) time.textContent = away(at);
+      time.title = `${own.format(at)} in ${zone}, ${away(at)}`;
+    }
+  }
+
+  window.punctualTimes = tell;
+  tell(document);
+  setInterval(() => {
+    if (!document.hidden) for (const time of document.querySelectorAll("time[data-in]")) time.textContent = away(new Date(time.getAttribute("datetime")));
+  }, 1000);
+})();
