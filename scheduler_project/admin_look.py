@@ -30,6 +30,7 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,  # acts are told by the audit trail, with what they changed
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
+    "SCRIPTS": [lambda request: static("punctual/access.js")],
     "STYLES": [lambda request: static("punctual/admin.css")],
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("punctual/favicon.svg")}],
     "COLORS": {
@@ -39,7 +40,7 @@ UNFOLD: dict[str, Any] = {
             "200": "#bdd3ff",
             "300": "#90b6fe",
             "400": "#5c8ffb",
-            "500": "#4378f2",
+            "500": "#5185f7",
             "600": "#2257dd",
             "700": "#1d47b8",
             "800": "#1d3d93",

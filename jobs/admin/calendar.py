@@ -37,7 +37,6 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "spans": [(value, title, value == hours) for value, title in SPANS.items()],
         "report": report,
         "days": _days(report.hours),
-        "shades": range(SHADES + 1),
         "coming": _coming(),
         "counted": COUNTED,
     }
@@ -46,18 +45,19 @@ def calendar(request: HttpRequest) -> HttpResponse:
 
 def _days(hours: list[Hour]) -> list[tuple[str, list[tuple[Hour, int] | None]]]:
     """Rows of a heat map: a day, and its 24 hours with a shade each; None for hours that are not looked at."""
-    most = max((hour.executions for hour in hours), default=0)
+    usual = sum(hour.executions for hour in hours) / max(len(hours), 1)
     days = []
     for day, of_day in groupby(hours, key=lambda hour: hour.at.date()):
         cells: list[tuple[Hour, int] | None] = [None] * 24
         for hour in of_day:
-            cells[hour.at.hour] = (hour, _shade(hour.executions, most))
+            cells[hour.at.hour] = (hour, _shade(hour.executions, usual))
         days.append((f"{day:%a %d %b}", cells))
     return days
 
 
-def _shade(executions: int, most: int) -> int:
-    return 0 if not executions else 1 + round((SHADES - 1) * executions / most)
+def _shade(executions: int, usual: float) -> int:
+    """An hour like the others has a shade in the middle, one with twice as much the darkest."""
+    return 0 if not executions else max(1, min(SHADES, round(SHADES / 2 * executions / usual)))
 
 
 def _coming() -> list[dict[str, Any]]:

@@ -40,9 +40,10 @@ def preview_schedule(request: HttpRequest) -> JsonResponse:
     except InvalidSchedule as error:
         return JsonResponse({"faults": {error.field: str(error)}})
     runs = preview(schedule, after=_before(schedule, now), count=SHOWN)
-    zone = runs[0].local.tzname() if runs else ""
-    context = {"words": describe(schedule), "runs": runs, "zone": wanted.get("timezone", "UTC"), "now": now}
-    drawn = render_to_string("admin/punctual/preview.html", {**context, "abbreviation": zone})
+    # Spelled here: a template would show every time in its own zone.
+    shown = [(run, f"{run.local:%a %Y-%m-%d %H:%M:%S}", run.local.tzname()) for run in runs]
+    context = {"words": describe(schedule), "runs": shown, "zone": wanted.get("timezone", "UTC")}
+    drawn = render_to_string("admin/punctual/preview.html", context)
     return JsonResponse({"faults": {}, "drawn": drawn, "first": runs[0].at.isoformat() if runs else None})
 
 

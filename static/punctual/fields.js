@@ -77,10 +77,10 @@ window.punctualFields = (function () {
     } else if (schema.type === "string") {
       const long = (schema.maxLength === undefined || schema.maxLength > 2000) && !schema.format && (required || name === "html" || name === "body" || String(value || "").length > LONG || /body|text|html|message|content|template|query|script/i.test(name));
       const types = { email: "email", uri: "url" };
-      input = long ? make("textarea", { ...common, rows: 4 }) : make("input", { ...common, type: schema.writeOnly || schema.format === "password" ? "password" : types[schema.format] || "text", placeholder: schema.default ?? "", autocomplete: "off" });
+      input = long ? make("textarea", { ...common, rows: required ? 4 : 2 }) : make("input", { ...common, type: schema.writeOnly || schema.format === "password" ? "password" : types[schema.format] || "text", placeholder: schema.default ?? "", autocomplete: "off" });
       input.value = value ?? "";
       const wasEmpty = value === "";
-      read = () => (input.value === "" && !wasEmpty ? (required ? undefined : undefined) : input.value);
+      read = () => (input.value === "" && !wasEmpty ? undefined : input.value);
     } else {
       input = make("textarea", { ...common, class: "p-input p-mono", rows: 3, spellcheck: "false", placeholder: "JSON" });
       input.value = value === undefined ? "" : JSON.stringify(value, null, 2);

@@ -2,9 +2,8 @@
 "use strict";
 (function () {
   const own = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-  const short = new Intl.DateTimeFormat("en-GB", {
-    weekday: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
-  });
+  const weekday = new Intl.DateTimeFormat("en", { weekday: "short" });
+  const short = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" }); // as on the rest of the page
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
   const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -19,7 +18,7 @@
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.getAttribute("datetime"));
       if (Number.isNaN(at.getTime())) continue;
-      if (time.hasAttribute("data-yours")) time.textContent = short.format(at).replace(",", "");
+      if (time.hasAttribute("data-yours")) time.textContent = `${weekday.format(at)} ${short.format(at)}`;
       if (time.hasAttribute("data-in")) time.textContent = away(at);
       time.title = `${own.format(at)} in ${zone}, ${away(at)}`;
     }
