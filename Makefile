@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 
-.PHONY: run test test-embedded chaos oracle bench lint format lock clean
+.PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean
 
 run: .venv/runs
 	@$(MANAGE) migrate --verbosity 0
@@ -25,6 +25,10 @@ chaos: .venv/tests
 oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle
 	@$(BIN)/python -m tests.golden check
+
+CASES ?= 5000
+fuzz: .venv/tests
+	@$(BIN)/python -m tests.fuzz --cases $(CASES) --seed $(SEED)
 
 ROUNDS ?= 3
 QUICK ?=

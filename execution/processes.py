@@ -5,24 +5,27 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Collection
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 
 from execution.broker import get_broker
+from execution.defaults import default_limits
 from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
-from execution.recoverer import Recoverer
+from execution.recoverer import Errand, Recoverer
 from execution.registry import registry
 from execution.runner import Runner
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
-from jobs import dead_letters
+from jobs import canaries, dead_letters
 from jobs.clock import DatabaseClock
-from jobs.limits import Limits
+
+TIDY_EVERY = timedelta(minutes=1)
 
 
 def make_pace() -> Pace:
@@ -40,14 +43,8 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
 
 
 def make_runner() -> Runner:
-    limits = Limits(
-        settings.MAX_RETRIES,
-        settings.RETRY_BASE,
-        settings.RETRY_CAP,
-        settings.TIME_LIMIT,
-        settings.EXECUTION_LEASE,
-    )
-    return Runner(registry, clock=DatabaseClock(or_own=True), limits=limits, patience=settings.PUBLISH_PATIENCE)
+    clock = DatabaseClock(or_own=True)
+    return Runner(registry, clock=clock, limits=default_limits(), patience=settings.PUBLISH_PATIENCE)
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:
@@ -84,5 +81,11 @@ def make_recoverer() -> Recoverer:
         clock=DatabaseClock(),
         batch=settings.RECOVER_BATCH,
         look=settings.OVERLAP_LOOK,
-        tidy=partial(dead_letters.tidy, settings.RECOVER_BATCH),
+        errands=[
+            Errand("dead_letters.tidied", TIDY_EVERY, partial(dead_letters.tidy, settings.RECOVER_BATCH)),
+            Errand("dead_letters.causes_named", TIDY_EVERY, partial(dead_letters.name_causes, settings.RECOVER_BATCH)),
+            Errand(
+                "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
+            ),
+        ],
     )

@@ -7,8 +7,9 @@ for by hand and never sent: one query finds them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -31,12 +32,27 @@ logger = structlog.get_logger(__name__)
 SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
 COLUMNS = ("id", "job_id", "task", "priority", "status", "attempt", "recorded_at", "queued_at", "wake_at", "waits_for")
 LONG_WAIT = 3  # times QUEUE_PATIENCE
-TIDY_EVERY = timedelta(minutes=1)
+
+
+@dataclass(slots=True)
+class Errand:
+    """What has to be seen to now and then by somebody who is there anyway."""
+
+    event: str  # in the log, where there was something to do
+    every: timedelta
+    do: Callable[[], int]
+    at: datetime | None = None
+
+    def run(self, now: datetime) -> None:
+        if self.at is not None and now < self.at:
+            return
+        self.at = now + self.every
+        with suppress(BrokerError):  # one that is away is told of elsewhere, and nothing is lost by waiting
+            if done := self.do():
+                logger.info(self.event, done=done)
 
 
 class Recoverer:
-    """`tidy` removes what acts on dead letters left behind in the broker; it is called now and then."""
-
     def __init__(
         self,
         outbox: Outbox,
@@ -45,15 +61,14 @@ class Recoverer:
         clock: Clock,
         batch: int,
         look: timedelta,
-        tidy: Callable[[], int] = lambda: 0,
+        errands: Sequence[Errand] = (),
     ) -> None:
         self.outbox = outbox
         self.runner = runner
         self.clock = clock
         self.batch = batch
         self.look = look
-        self.tidy = tidy
-        self._tidy_at: datetime | None = None
+        self.errands = errands
 
     def tick(self) -> int:
         """Re-drive one batch of overdue executions; return how many there were."""
@@ -77,15 +92,9 @@ class Recoverer:
         self.outbox.send(unsent + released)
         self.outbox.send_again(again)
         self.outbox.bury([*found[Status.FAILED], *exhausted])
-        self._tidy(now)
+        for errand in self.errands:
+            errand.run(now)
         return len(rows)
-
-    def _tidy(self, now: datetime) -> None:
-        if self._tidy_at is None or now >= self._tidy_at:
-            self._tidy_at = now + TIDY_EVERY
-            with suppress(BrokerError):  # one that is away is told of elsewhere, and nothing is lost by waiting
-                if removed := self.tidy():
-                    logger.info("dead_letters.tidied", messages=removed)
 
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -70,6 +71,16 @@ class Task:
             return self.payload.model_validate(payload)
         except ValidationError as error:
             raise InvalidPayload(dict(_told(fault, self.payload) for fault in error.errors())) from None
+
+    @property
+    def description(self) -> str:
+        """What its author says it does."""
+        return inspect.getdoc(self.handler) or ""
+
+    @property
+    def payload_schema(self) -> dict[str, Any]:
+        """What the payload must look like, as JSON Schema."""
+        return self.payload.model_json_schema()
 
     def _example(self) -> str:
         fields = ", ".join(f'"{name}": …' for name, field in self.payload.model_fields.items() if field.is_required())

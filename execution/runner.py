@@ -17,6 +17,7 @@ from execution.registry import InvalidPayload, Registry, Run, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
+from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
 from jobs.states import AttemptOutcome, Status
@@ -65,6 +66,7 @@ class Runner:
                 status, retry_at = Status.RETRYING, at
             case GiveUp():
                 status, retry_at = Status.FAILED, None
+        told = storable_text(f"{type(error).__name__}: {error}")
         return Outcome(
             claim.execution_id,
             claim.attempt,
@@ -72,13 +74,14 @@ class Runner:
             now,
             retry_at=retry_at,
             wake_at=(retry_at or now) + self.patience,
-            error=storable_text(f"{type(error).__name__}: {error}"),
+            error=told,
             traceback=storable_text("".join(traceback.format_exception(error))),
             worker=claim.worker,
             started_at=claim.started_at,
             ended=ended,
             forgiven=forgiven,
             took=took,
+            fingerprint=None if retry_at else fingerprint(claim.task, told),
         )
 
     def given_back(self, claim: Claim) -> Outcome:

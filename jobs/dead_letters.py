@@ -1,4 +1,4 @@
-"""What people and API clients do to dead letters: run them again, or let them go.
+"""Dead letters: what they have in common, and what people and API clients do to them: run them again, or let them go.
 
 The FAILED row is the truth, and is changed first; the broker's message is taken out once that
 is committed. A message left behind by a crash or an outage in between is `tidy`'s to remove.
@@ -11,17 +11,21 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import CharField, Count, Max, Min
+from django.db.models.functions import Cast
 
-from accounts.models import User
+from accounts.models import Tenant, User
 from execution.broker import BrokerError, get_broker
 from execution.registry import registry
 from jobs.clock import database_now
+from jobs.fingerprints import fingerprint
 from jobs.models import AuditEvent, Execution
 from jobs.models.execution import ExecutionQuerySet
 from jobs.states import Status
@@ -31,6 +35,9 @@ logger = structlog.get_logger(__name__)
 CHUNK = 500  # rows a transaction
 MOST_TOLD = 100  # ids an audit event keeps; it always has the count
 LONGEST_REASON = 300  # characters
+MOST_AT_ONCE = 10_000  # executions that one act by somebody who waits for it is done to: some seconds
+MOST_GROUPS = 100  # causes that are listed, the most frequent ones
+Found = Sequence[tuple[UUID, str]]  # ids and tasks
 Item = TypeVar("Item")
 
 
@@ -38,41 +45,91 @@ class SeveralTasks(Exception):
     """One payload was given for executions of several tasks."""
 
 
-def replay(executions: ExecutionQuerySet, *, actor: User | None, payload: Any = None) -> int:
+class Group(NamedTuple):
+    """Dead letters with one cause."""
+
+    fingerprint: str | None  # None for a moment after an upgrade: see `name_causes`
+    task: str
+    error: str  # of the latest of them
+    count: int
+    first: datetime  # when the first of them was given up
+    last: datetime
+    latest: UUID  # of them
+
+
+def groups(tenant: Tenant | None, *, task: str = "", job: UUID | None = None, most: int = MOST_GROUPS) -> list[Group]:
+    """The dead letters by cause, most frequent first; without a tenant, those of all.
+
+    Only the dead are counted, by an index that has no others, so the length of the history does not matter.
+    """
+    dead = Execution.objects.dead().order_by()
+    if tenant is not None:
+        dead = dead.for_tenant(tenant)
+    if task:
+        dead = dead.filter(task=task)
+    if job is not None:
+        dead = dead.filter(job=job)
+    # PostgreSQL knows no greatest id, but a greatest text: ids sort by time either way.
+    counted = dead.values("fingerprint", "task").annotate(
+        count=Count("pk"), first=Min("finished_at"), last=Max("finished_at"), latest=Max(Cast("pk", CharField()))
+    )
+    found = list(counted.order_by("-count", "-last")[:most])
+    errors = dict(Execution.objects.filter(pk__in=[one["latest"] for one in found]).values_list("pk", "error"))
+    return [Group(**one | {"latest": UUID(one["latest"]), "error": errors[UUID(one["latest"])]}) for one in found]
+
+
+def name_causes(limit: int) -> int:
+    """Note the cause of dead letters whose executor was too old to do it; return of how many."""
+    unnamed = list(Execution.objects.dead().filter(fingerprint=None).only("task", "error")[:limit])
+    for one in unnamed:
+        Execution.objects.dead().filter(pk=one.pk).update(fingerprint=fingerprint(one.task, one.error))
+    return len(unnamed)
+
+
+def replay(executions: ExecutionQuerySet, *, actor: User | None, payload: Any = None, most: int | None = None) -> int:
     """Run the dead ones among `executions` again, from now on and with all their retries; return how many.
 
     `payload` replaces theirs. It raises UnknownTask, InvalidPayload or SeveralTasks before anything
     is changed. Those whose job was cancelled or deleted are passed over. Of rival replays, each
     execution counts for one.
     """
-    found = _find(executions.replayable())
-    edited = {}
-    if payload is not None and found:
-        registry.get(_only_task(found)).read(payload)
-        edited = {"payload": payload}
+    found = find(executions.replayable(), most)
+    check_payload(found, payload)
     now = database_now()
-    return _act(
-        "replay",
-        found,
-        actor,
-        change=lambda chunk: chunk.replay(now, payload),
-        before={"status": Status.FAILED},
-        after={"status": Status.SCHEDULED, **edited},
-    )
+    return _act("replay", found, lambda chunk: replay_these(chunk, actor=actor, payload=payload, now=now))
 
 
-def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = "") -> int:
+def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = "", most: int | None = None) -> int:
     """Let the dead ones among `executions` go; return how many. They stay FAILED, as history."""
     now = database_now()
     reason = reason[:LONGEST_REASON]
-    return _act(
-        "discard",
-        _find(executions.dead()),
-        actor,
-        change=lambda chunk: chunk.discard(now, reason),
-        before={"discarded_at": None},
-        after={"discarded_at": now.isoformat(), "reason": reason},
-    )
+
+    def discard_these(chunk: Sequence[UUID]) -> list[Execution]:
+        discarded = Execution.objects.filter(pk__in=chunk).discard(now, reason)
+        after = {"discarded_at": now.isoformat(), "reason": reason}
+        _write_audit("discard", discarded, actor, before={"discarded_at": None}, after=after)
+        return discarded
+
+    return _act("discard", find(executions.dead(), most), discard_these)
+
+
+def replay_these(chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime) -> list[Execution]:
+    """Have those that are still dead run again, and write it down. Call it in a transaction."""
+    replayed = Execution.objects.filter(pk__in=chunk).replay(now, payload)
+    after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": payload})
+    _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
+    return replayed
+
+
+def check_payload(found: Found, payload: Any) -> None:
+    """Raise UnknownTask, InvalidPayload or SeveralTasks where a `payload` is given and does not fit what was found."""
+    if payload is not None and found:
+        registry.get(_only_task(found)).read(payload)
+
+
+def find(executions: ExecutionQuerySet, most: int | None = None) -> Found:
+    """Ids and tasks, job by job so that each is in few chunks, oldest first."""
+    return list(executions.order_by("job_id", "pk").values_list("pk", "task")[:most])
 
 
 def tidy(limit: int) -> int:
@@ -82,17 +139,12 @@ def tidy(limit: int) -> int:
     """
     broker = get_broker()
     buried = Counter(broker.buried(limit))
-    superfluous = buried - Counter(_still_dead(list(buried)))
+    superfluous = buried - Counter(still_dead(list(buried)))
     # Should one of these be buried again meanwhile: the oldest message goes, the new one stays.
     return broker.unbury(list(superfluous.elements()))
 
 
-def _find(executions: ExecutionQuerySet) -> list[tuple[UUID, str]]:
-    """Ids and tasks, job by job so that each is in few chunks, oldest first."""
-    return list(executions.order_by("job_id", "pk").values_list("pk", "task"))
-
-
-def _only_task(found: Sequence[tuple[UUID, str]]) -> str:
+def _only_task(found: Found) -> str:
     tasks = sorted({task for _, task in found})
     if len(tasks) > 1:
         raise SeveralTasks(
@@ -102,25 +154,16 @@ def _only_task(found: Sequence[tuple[UUID, str]]) -> str:
     return tasks[0]
 
 
-def _act(
-    action: str,
-    found: Sequence[tuple[UUID, str]],
-    actor: User | None,
-    *,
-    change: Callable[[ExecutionQuerySet], list[Execution]],
-    before: dict[str, Any],
-    after: dict[str, Any],
-) -> int:
+def _act(action: str, found: Found, change: Callable[[Sequence[UUID]], list[Execution]]) -> int:
     """Do `change` to what was found, as far as it is still dead, chunk by chunk."""
     done: list[UUID] = []
-    for chunk in _chunks(found):
+    for chunk in chunks(found):
         with transaction.atomic():
-            changed = change(Execution.objects.filter(pk__in=[pk for pk, _ in chunk]))
-            _write_audit(action, changed, actor, before=before, after=after)
+            changed = change([pk for pk, _ in chunk])
         done += [one.pk for one in changed]
         logger.info("dead_letters.act", action=action, done=len(done), of=len(found))
     # Once for all of them: RabbitMQ's queue has to be gone through from its head each time.
-    transaction.on_commit(partial(_take_out, done))
+    take_out_later(done)
     return len(done)
 
 
@@ -142,6 +185,11 @@ def _write_audit(
     AuditEvent.objects.bulk_create(events)
 
 
+def take_out_later(executions: list[UUID]) -> None:
+    """Take their messages out of the broker's queue once what was done to them is committed."""
+    transaction.on_commit(partial(_take_out, executions))
+
+
 def _take_out(executions: list[UUID]) -> None:
     """A broker out of reach is no reason to fail: the rows are what counts, and `tidy` removes what is left."""
     try:
@@ -150,10 +198,10 @@ def _take_out(executions: list[UUID]) -> None:
         logger.warning("dead_letters.not_removed", executions=len(executions), error=str(error), remedy="tidied later")
 
 
-def _still_dead(executions: Sequence[UUID]) -> Iterator[UUID]:
-    for chunk in _chunks(executions):
+def still_dead(executions: Sequence[UUID]) -> Iterator[UUID]:
+    for chunk in chunks(executions):
         yield from Execution.objects.dead().filter(pk__in=chunk).values_list("pk", flat=True)
 
 
-def _chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + CHUNK] for start in range(0, len(items), CHUNK))

@@ -48,6 +48,11 @@ def lowest_id(instant: datetime) -> UUID:
     return UUID(int=min(max(milliseconds, 0), LAST_MILLISECOND) << 80)
 
 
+def highest_id(instant: datetime) -> UUID:
+    """The id after which all of later milliseconds sort."""
+    return UUID(int=lowest_id(instant).int | (1 << 80) - 1)
+
+
 def time_of(identifier: UUID) -> datetime:
     """The instant, to the millisecond, that a job's or an execution's id carries."""
     return EPOCH + timedelta(milliseconds=identifier.int >> 80)

@@ -14,14 +14,14 @@ from django.db import transaction
 
 from accounts.models import Tenant, User
 from execution.registry import registry
-from jobs import audit, ledger
+from jobs import audit, dead_letters, ledger
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job
 from jobs.new_jobs import COLUMNS, Maker, NewJob, Refusal, row_of
 from jobs.pauses import Missed, missed_in_pause
 from jobs.policies import check_policies, recurs
-from jobs.states import FINAL, Cause, IllegalMove, JobStatus
+from jobs.states import FINAL, Cause, IllegalMove, JobStatus, Status
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
 
@@ -131,11 +131,23 @@ def cancel_job(job: Job, *, actor: User | None) -> Job:
 def cancel_execution(execution: Execution, *, actor: User | None) -> Execution:
     """End one execution: at once while it waits; while it runs, as soon as its handler ends or is stopped."""
     now = database_now()
-    with _act("cancel_execution", execution.job, actor):
+    with _act("cancel_execution", execution.job, actor, execution=str(execution.pk)):
         current = Execution.objects.select_for_update(no_key=True).get(pk=execution.pk)
         if current.status in FINAL:
             raise IllegalMove(f"An execution that is {current.status} cannot be cancelled any more.")
         Execution.objects.filter(pk=execution.pk).cancel("cancelled by hand", now)
+    execution.refresh_from_db()
+    return execution
+
+
+def retry_execution(execution: Execution, *, actor: User | None, payload: Any = None) -> Execution:
+    """Run one that has failed for good again, with all its retries, and with `payload` if there is one.
+
+    Raises IllegalMove where there is nothing to retry, and what `dead_letters.replay` raises.
+    """
+    if not dead_letters.replay(Execution.objects.filter(pk=execution.pk), actor=actor, payload=payload):
+        execution.refresh_from_db()
+        raise IllegalMove(_why_not_retried(execution))
     execution.refresh_from_db()
     return execution
 
@@ -152,14 +164,30 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
     return Execution.objects.select_related("job").get(pk=new.id)
 
 
+def _why_not_retried(execution: Execution) -> str:
+    if execution.status != Status.FAILED:
+        return (
+            f"Only an execution that has failed for good can be retried; this one is {execution.status}. "
+            "Run its job if it is to be done once more."
+        )
+    if execution.discarded_at:
+        return "This execution was discarded, and is no dead letter any more. Run its job instead."
+    if execution.job.deleted_at or execution.job.status == JobStatus.CANCELLED:
+        return "Its job was cancelled or deleted, and runs no more. Create a new one."
+    return "It was retried by somebody else meanwhile, and has failed again. Read it again and repeat."
+
+
 @contextmanager
-def _act(action: str, job: Job, actor: User | None) -> Iterator[Job]:
-    """One act on one job, from the lock to the announcement. What is yielded is the job as it is now."""
+def _act(action: str, job: Job, actor: User | None, **about: str) -> Iterator[Job]:
+    """One act on one job, from the lock to the announcement. What is yielded is the job as it is now.
+
+    What the act is `about`, if not the job as a whole, is written down with it.
+    """
     with transaction.atomic():
         current = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
-        before = audit.snapshot(current)
+        before = audit.snapshot(current) | about
         yield current
-        audit.write(action, current, actor, before=before, after=audit.snapshot(current))
+        audit.write(action, current, actor, before=before, after=audit.snapshot(current) | about)
         _announce(current)
 
 

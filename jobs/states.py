@@ -81,6 +81,23 @@ class AttemptOutcome(StrEnum):
     CRASHED = "CRASHED"  # the process it ran in ended under it: the same, and it may be why
 
 
+class ReplayState(StrEnum):
+    """Where a replay stands that tries a few dead letters before it runs the others."""
+
+    TRYING = "TRYING"  # its canaries run
+    GOING_ON = "GOING_ON"  # they have completed, and the others are being replayed
+    DONE = "DONE"
+    STOPPED = "STOPPED"  # a canary did not complete: the others stay dead, with the reason
+
+
+REPLAY_TRANSITIONS: dict[ReplayState, frozenset[ReplayState]] = {
+    ReplayState.TRYING: frozenset({ReplayState.GOING_ON, ReplayState.STOPPED}),
+    ReplayState.GOING_ON: frozenset({ReplayState.DONE}),
+    ReplayState.DONE: frozenset(),
+    ReplayState.STOPPED: frozenset(),
+}
+
+
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
     """The members as Django's choices."""
     return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]

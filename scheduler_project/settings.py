@@ -54,6 +54,7 @@ PUBLISH_PATIENCE = env_seconds("PUBLISH_PATIENCE", 10)  # recorded but not confi
 QUEUE_PATIENCE = env_seconds("QUEUE_PATIENCE", 300)  # confirmed but not claimed for this long: perhaps lost
 RECOVER_INTERVAL = env_seconds("RECOVER_INTERVAL", 0.2)  # an idle recoverer's nap; "run now" waits for it
 RECOVER_BATCH = env_count("RECOVER_BATCH", 500)  # executions a round
+CANARY_LOOK = env_seconds("CANARY_LOOK", 1)  # between looks at whether the first of a careful replay have completed
 OVERDUE_AFTER = env_seconds("OVERDUE_AFTER", 2)  # a job due for this long is missing from the index: put it back
 TIME_LIMIT = env_seconds("TIME_LIMIT", 600)  # what an attempt may take before it is stopped
 END_GRACE = env_seconds("END_GRACE", 5)  # for a handler to end once told to, and again before it is ended by force
@@ -172,7 +173,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -186,6 +187,8 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Punctual",
     "DESCRIPTION": "A distributed job scheduler: say what to run and when, and see what became of it.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",  # what follows it is the tag that operations are listed under
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SERVE_INCLUDE_SCHEMA": False,

@@ -11,6 +11,7 @@ os.environ["PUNCTUAL_VAR"] = tempfile.mkdtemp(prefix="punctual-test-")
 atexit.register(shutil.rmtree, os.environ["PUNCTUAL_VAR"], ignore_errors=True)
 os.environ.setdefault("LOG_LEVEL", "INFO")
 os.environ.update(RETRY_BASE="0.2", EXECUTION_LEASE="2", POLL_LEASE="1", PUBLISH_PATIENCE="1", STOP_GRACE="5")
+os.environ["CANARY_LOOK"] = "0.05"
 os.environ.setdefault("ISOLATE_HANDLERS", "false")  # the tests' own handlers live in the tests' process
 
 from scheduler_project.settings import *

@@ -13,13 +13,13 @@ from rest_framework.reverse import reverse
 
 from jobs import backfill
 from jobs.api.occurrences import link_to_window
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 from jobs.backfill import FASTEST, RATE
 from jobs.models import Job
 from jobs.states import Cause
 
 
-class NewBackfillSerializer(StrictSerializer):
+class NewBackfillSerializer(BodySerializer):
     dry_run = serializers.BooleanField(default=True, help_text="Only say what would be made.")
     rate = serializers.IntegerField(min_value=1, max_value=FASTEST, default=RATE, help_text="Executions a minute.")
 

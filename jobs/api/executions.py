@@ -8,14 +8,20 @@ from uuid import UUID
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import mixins
+from rest_framework.decorators import action
 from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from jobs import services
+from jobs.api.execution_schema import RetrySerializer, describe_cancel, describe_retry
 from jobs.api.filters import ExecutionFilter
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import (
     ExecutionDetailSerializer,
     ExecutionSerializer,
 )
+from jobs.api.strict import validated
 from jobs.models import Execution, Job
 from jobs.timeline import timeline
 
@@ -54,5 +60,18 @@ class ExecutionViewSet(mixins.RetrieveModelMixin, ExecutionsViewSet):
 
     def get_object(self) -> Execution:
         execution = super().get_object()
-        execution.timeline = timeline(execution)
+        if self.action == "retrieve":
+            execution.timeline = timeline(execution)
         return execution
+
+    @describe_cancel
+    @action(detail=True, methods=["post"])
+    def cancel(self, request: Request, pk: str) -> Response:
+        return Response(ExecutionSerializer(services.cancel_execution(self.get_object(), actor=request.user)).data)
+
+    @describe_retry
+    @action(detail=True, methods=["post"])
+    def retry(self, request: Request, pk: str) -> Response:
+        asked = validated(RetrySerializer, request.data)
+        retried = services.retry_execution(self.get_object(), actor=request.user, **asked)
+        return Response(ExecutionSerializer(retried).data)

@@ -1,10 +1,14 @@
 """Pages that stay fast however long the history: each starts where the last one ended."""
 
+from __future__ import annotations
+
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
+from rest_framework.request import Request
 
 
 class NewestFirst(CursorPagination):
@@ -13,11 +17,33 @@ class NewestFirst(CursorPagination):
     page_size_query_param = "page_size"
     max_page_size = 200
 
-    def decode_cursor(self, request):
-        cursor = super().decode_cursor(request)
-        if cursor is not None and cursor.position is not None:
-            try:
-                UUID(cursor.position)
-            except ValueError:
-                raise NotFound(self.invalid_cursor_message) from None
+    def decode_cursor(self, request: Request) -> Any:
+        try:
+            cursor = super().decode_cursor(request)
+            if cursor is not None and cursor.position is not None:
+                self.read_position(cursor.position)
+        except (NotFound, ValueError, OverflowError):
+            message = "is none of ours. Follow `next` and `previous` as they are, or begin without one."
+            raise ValidationError({self.cursor_query_param: [message]}) from None
         return cursor
+
+    def read_position(self, position: str) -> object:
+        """What a cursor says its page starts at; a ValueError if it cannot have come from us."""
+        return UUID(position)
+
+    def get_page_size(self, request: Request) -> int:
+        asked = request.query_params.get(self.page_size_query_param)
+        if asked is None:
+            return self.page_size
+        if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked[:10]) <= self.max_page_size:
+            message = f"must be a whole number from 1 to {self.max_page_size}."
+            raise ValidationError({self.page_size_query_param: [message]})
+        return int(asked)
+
+    def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        """As DRF tells them, with the bounds."""
+        told = super().get_schema_operation_parameters(view)
+        for parameter in told:
+            if parameter["name"] == self.page_size_query_param:
+                parameter["schema"] |= {"minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
+        return told

@@ -17,6 +17,7 @@ from rest_framework.views import set_rollback
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from jobs.dead_letters import SeveralTasks
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
 from jobs.states import IllegalMove
@@ -75,6 +76,8 @@ def faults_of(error: Exception) -> list[Fault]:
         case InvalidSchedule():
             field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
             return [{"field": field, "message": str(error)}]
+        case SeveralTasks():
+            return [{"field": "payload", "message": str(error)}]
         case InvalidWindow() | InvalidPolicy():
             return [{"field": error.field, "message": str(error)}]
         case exceptions.ValidationError():
@@ -108,7 +111,7 @@ def _flatten(detail: Any, path: str = "") -> list[Fault]:
         return [fault for where, value in pairs for fault in _flatten(value, where)]
     if isinstance(detail, list):
         return [fault for value in detail for fault in _flatten(value, path)]
-    return [{"field": path.replace(".non_field_errors", "") or "body", "message": str(detail)}]
+    return [{"field": path.removesuffix("non_field_errors").removesuffix(".") or "body", "message": str(detail)}]
 
 
 def _detail(error: exceptions.APIException) -> str:

@@ -32,6 +32,11 @@ class PayloadField(DocumentField):
     """Passed on as it came: checked against the task's own schema."""
 
 
+@extend_schema_field({"description": "Any JSON; null while there is none."})
+class ResultField(DocumentField):
+    """What a handler returned."""
+
+
 class PriorityField(serializers.ChoiceField):
     """A name outside, a number inside."""
 
@@ -150,6 +155,7 @@ class AttemptSerializer(serializers.ModelSerializer):
 class ExecutionSerializer(serializers.ModelSerializer):
     priority = PriorityField(read_only=True)
     job = serializers.UUIDField(source="job_id", read_only=True)
+    result = ResultField(read_only=True)
 
     class Meta:
         model = Execution
@@ -194,4 +200,18 @@ class ExecutionDetailSerializer(ExecutionSerializer):
     timeline = MomentSerializer(many=True, read_only=True)
 
     class Meta(ExecutionSerializer.Meta):
-        fields = [*ExecutionSerializer.Meta.fields, "payload", "attempts", "timeline"]
+        fields = [
+            *ExecutionSerializer.Meta.fields,
+            "cancel_requested_at",
+            "discarded_at",
+            "fingerprint",
+            "payload",
+            "attempts",
+            "timeline",
+        ]
+        extra_kwargs = {
+            **ExecutionSerializer.Meta.extra_kwargs,
+            "cancel_requested_at": {"help_text": "While it runs: since when it is to end."},
+            "discarded_at": {"help_text": "Of a dead letter that somebody has let go: when."},
+            "fingerprint": {"help_text": "Of one that failed for good: what it shares with others of the same cause."},
+        }

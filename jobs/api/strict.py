@@ -1,12 +1,20 @@
-"""A serializer that ignores nothing it is sent."""
+"""Serializers that ignore nothing they are sent, and take nothing for something else."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.fields import Field
+
+
+def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """The values that `data` has for this kind of serializer, or a ValidationError."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
 
 
 class StrictSerializer(serializers.Serializer):
@@ -26,3 +34,34 @@ class StrictSerializer(serializers.Serializer):
         if unknown:
             message = f"cannot be set. Allowed: {', '.join(self._settable)}."
             raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
+
+
+class BodySerializer(StrictSerializer):
+    """… nor takes one type of JSON for another, as DRF does: "yes" is no boolean, and "5" no number."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            wrong = {name: [f"must be {told}."] for name, told in self._wrong_types(data)}
+            if wrong:
+                raise serializers.ValidationError(wrong)
+        return super().to_internal_value(data)
+
+    def _wrong_types(self, data: dict) -> Iterator[tuple[str, str]]:
+        for name, value in data.items():
+            field = self._settable.get(name)
+            for kind, types, told in TYPES:
+                if isinstance(field, kind):
+                    # To Python, true is a number.
+                    if value is not None and type(value) not in types:
+                        yield name, told
+                    break
+
+
+# The first that fits counts.
+TYPES: tuple[tuple[type[Field], tuple[type, ...], str], ...] = (
+    (serializers.BooleanField, (bool,), "true or false"),
+    (serializers.IntegerField, (int,), "a whole number"),
+    (serializers.FloatField, (int, float), "a number"),
+    (serializers.CharField, (str,), "a string"),
+    (serializers.DateTimeField, (str,), "a time such as 2026-11-20T03:30:00Z"),
+)

@@ -1,15 +1,22 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
+from jobs.api.audit import AuditViewSet
+from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.tasks import TaskViewSet
 
 router = SimpleRouter(trailing_slash=False)
 router.register("jobs", JobViewSet)
 router.register("jobs/(?P<job_id>[^/]+)/executions", JobExecutionsViewSet, basename="job-execution")
 router.register("executions", ExecutionViewSet)
+router.register("dead-letters", DeadLetterViewSet, basename="dead-letter")
+router.register("dead-letters/replays", ReplayViewSet)
+router.register("tasks", TaskViewSet, basename="task")
+router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),

@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     ended: AttemptOutcome = AttemptOutcome.FAILED  # of one that did not complete: how
     forgiven: bool = False  # the attempt does not count
     took: float | None = None  # seconds in the handler, where it was called
+    fingerprint: str | None = None  # of one that is given up: what its error has in common with others
 
 
 def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
@@ -67,7 +68,7 @@ def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
 def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
     rows = run(
         """
-        UPDATE jobs_execution SET error = r.complaint, result = NULL,
+        UPDATE jobs_execution SET error = r.complaint, fingerprint = r.alike, result = NULL,
             status = CASE WHEN cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
             wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
             finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
@@ -79,6 +80,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             "mine": "integer",
             "target": "text",
             "complaint": "text",
+            "alike": "text",
             "wake": "timestamptz",
             "again": "timestamptz",
             "done": "timestamptz",
@@ -91,6 +93,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
                 one.attempt,
                 one.status.value,
                 one.error,
+                one.fingerprint,
                 one.wake_at,
                 # One that may run again at once keeps its old place in the queue.
                 one.retry_at if one.retry_at is not None and one.retry_at > one.at else None,

@@ -8,5 +8,6 @@ from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
 from jobs.models.job import Job
+from jobs.models.replay import Replay
 
-__all__ = ["Attempt", "AuditEvent", "Execution", "Job"]
+__all__ = ["Attempt", "AuditEvent", "Execution", "Job", "Replay"]

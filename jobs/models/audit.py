@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Tenant
@@ -23,8 +24,12 @@ class AuditEvent(models.Model):
     class Meta:
         ordering = ["-id"]
         indexes = [
-            models.Index(fields=["tenant", "-id"], name="audit_of_a_tenant"),
+            models.Index(fields=["tenant", "-at", "-id"], name="audit_of_a_tenant_by_time"),
             models.Index(fields=["job", "at"], name="audit_of_a_job"),
+            # Creations are most of all events, and easily found without: every other act is rare among them.
+            models.Index(
+                fields=["tenant", "action", "-at", "-id"], name="audit_of_rare_acts", condition=~Q(action="create")
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from jobs.states import CLAIMABLE, FINAL, JOB_TRANSITIONS, TRANSITIONS, UNFINISHED, JobStatus, Status
+from jobs.states import (
+    CLAIMABLE,
+    FINAL,
+    JOB_TRANSITIONS,
+    REPLAY_TRANSITIONS,
+    TRANSITIONS,
+    UNFINISHED,
+    JobStatus,
+    ReplayState,
+    Status,
+)
 
 
 def test_every_state_has_its_row() -> None:
     assert set(TRANSITIONS) == set(Status)
     assert set(JOB_TRANSITIONS) == set(JobStatus)
+    assert set(REPLAY_TRANSITIONS) == set(ReplayState)
 
 
 def test_every_execution_can_end() -> None:

@@ -1,0 +1,88 @@
+"""The route of the audit trail: who did what to which job, with what it looked like before and after."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
+from rest_framework import mixins, serializers
+
+from jobs.api.pagination import NewestFirst
+from jobs.api.problem_schema import problems
+from jobs.api.scoped import TenantScoped
+from jobs.api.strict import validated
+from jobs.models import AuditEvent
+
+EXAMPLE = {
+    "id": 4711,
+    "at": "2026-11-16T08:46:55.240949Z",
+    "actor": "dora",
+    "action": "pause",
+    "job": "01a1e389-b509-7876-bc9a-f4107a1b7fb7",
+    "before": {"name": "Report", "status": "ACTIVE", "next_run_at": "2026-11-20T03:30:00+00:00"},
+    "after": {"name": "Report", "status": "PAUSED", "next_run_at": None},
+}
+
+
+class LatestFirst(NewestFirst):
+    """By time: what happened in a window is then found by an index, whoever it happened to."""
+
+    ordering = ("-at", "-id")
+
+    def read_position(self, position: str) -> datetime:
+        instant = datetime.fromisoformat(position)
+        if instant.tzinfo is None:
+            raise ValueError(f"{position} has no zone")
+        return instant.astimezone(UTC)
+
+
+class AuditOptions(serializers.Serializer):
+    job = serializers.UUIDField(required=False, help_text="What was done to this job.")
+    actor = serializers.CharField(required=False, max_length=150, help_text="The name of who did it.")
+    action = serializers.CharField(required=False, max_length=40, help_text="Such as create, update, pause, replay.")
+    start_time = serializers.DateTimeField(required=False, default_timezone=UTC, help_text="From this on …")
+    end_time = serializers.DateTimeField(required=False, default_timezone=UTC, help_text="… and before this.")
+
+
+LOOKUPS = {"actor": "actor__username", "start_time": "at__gte", "end_time": "at__lt"}
+
+
+class AuditEventSerializer(serializers.ModelSerializer):
+    actor = serializers.CharField(
+        source="actor.username", default=None, allow_null=True, help_text="Null for the system, and for who is gone."
+    )
+    job = serializers.UUIDField(source="job_id")
+    before = serializers.JSONField(allow_null=True, help_text="The job before. Null where it was not there yet.")
+    after = serializers.JSONField(allow_null=True, help_text="The job after. Secrets are hidden in both.")
+
+    class Meta:
+        model = AuditEvent
+        fields = ["id", "at", "actor", "action", "job", "before", "after"]
+
+
+@extend_schema_view(
+    list=extend_schema(
+        operation_id="list_audit_events",
+        summary="List who did what to which job, latest first",
+        description="An event is written in the transaction of the act, over the API and in the admin alike.",
+        parameters=[AuditOptions],
+        responses={200: AuditEventSerializer(many=True), **problems(400, 401, 403, 404)},
+        examples=[OpenApiExample("A pause", value=EXAMPLE, response_only=True, status_codes=["200"])],
+    )
+)
+class AuditViewSet(mixins.ListModelMixin, TenantScoped):
+    queryset = AuditEvent.objects.select_related("actor")
+    serializer_class = AuditEventSerializer
+    filter_backends = []
+    pagination_class = LatestFirst
+
+    def get_queryset(self) -> QuerySet[AuditEvent]:
+        if getattr(self, "swagger_fake_view", False):
+            return AuditEvent.objects.none()
+        asked = validated(AuditOptions, self.request.query_params.dict())
+        return (
+            super()
+            .get_queryset()
+            .filter(tenant=self.tenant, **{LOOKUPS.get(name, name): value for name, value in asked.items()})
+        )

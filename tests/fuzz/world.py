@@ -1,0 +1,66 @@
+"""A tenant with something of everything, for questions to meet: printed as JSON, with the headers that speak for it.
+
+Run as `python -m tests.fuzz.world`, inside the installation that is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import django
+
+PASSWORD = "correct horse battery"
+DAILY = {"type": "cron", "expression": "30 3 * * *", "timezone": "Asia/Jakarta"}
+MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
+
+
+def build() -> dict:
+    from rest_framework_simplejwt.tokens import AccessToken
+
+    from accounts.services import register
+    from jobs import services
+    from jobs.clock import database_now
+    from jobs.ids import execution_id
+    from jobs.models import Attempt, Execution
+    from jobs.services import NewJob
+    from jobs.states import Status
+
+    alice = register(username="alice", email="alice@example.com", password=PASSWORD)
+    team = alice.tenants.get()
+    jobs = [services.create_job(NewJob("send_email", MAIL, DAILY), tenant=team, actor=alice) for _ in range(12)]
+    services.pause_job(jobs[0], actor=alice)
+    services.cancel_job(jobs[1], actor=alice)
+    now = database_now()
+    executions = []
+    for place, status in enumerate([*Status, *Status, Status.FAILED, Status.FAILED]):
+        due = now - timedelta(minutes=place)
+        job = jobs[2 + place % 4]
+        one = Execution.objects.create(
+            id=execution_id(job.id, due, "schedule"),
+            job=job,
+            tenant=team,
+            task=job.task,
+            priority=job.priority,
+            cause="schedule",
+            status=status,
+            attempt=1,
+            due_at=due,
+            not_before=due,
+            recorded_at=due,
+            error="ValueError: no such user 17" if status is Status.FAILED else "",
+        )
+        Attempt.objects.create(execution=one, number=1, outcome="FAILED", error="ValueError: 17", finished_at=now)
+        executions.append(one)
+    token = AccessToken.for_user(alice)
+    token.set_exp(lifetime=timedelta(hours=6))
+    return {
+        "tenant": str(team.pk),
+        "headers": {"Authorization": f"Bearer {token}"},
+        "ids": {"jobs": [str(job.id) for job in jobs], "executions": [str(one.id) for one in executions]},
+    }
+
+
+if __name__ == "__main__":
+    django.setup()
+    print(json.dumps(build()))
