@@ -6,6 +6,7 @@ MANAGE := $(BIN)/python manage.py
 
 .PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean
 
+run: export DEMO ?= true
 run: .venv/runs
 	@$(MANAGE) migrate --verbosity 0
 	@$(MANAGE) seed_demo

@@ -86,6 +86,11 @@ class Executor:
         self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
         return len(claims)
 
+    @property
+    def holding(self) -> int:
+        """How many executions are claimed, and their outcome not yet written."""
+        return len(self._held)
+
     def run_waiting(self) -> int:
         """Run until nothing waits any more, retries that are due meanwhile included; return how many attempts ran."""
         ran = 0

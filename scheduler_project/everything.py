@@ -9,7 +9,9 @@ from django.conf import settings
 from django.db import connections
 
 from execution.processes import make_executor, make_recoverer
+from execution.registry import registry
 from scheduler_project.loop import Daemon, run_until_stopped
+from scheduler_project.presence import Announcer
 from scheduler_project.web import WebServer
 from scheduling.processes import make_poller
 
@@ -22,6 +24,7 @@ class Everything:
         self.web = web
         self.stop = stop
         self._threads: list[Thread] = []
+        self._announcers: list[Announcer] = []
 
     def start(self) -> bool:
         """Start all of it; whether the web server answers."""
@@ -32,6 +35,7 @@ class Everything:
         self._run(self._poller, settings.POLL_INTERVAL)
         self._run(self._executor, AT_ONCE)
         self._run(make_recoverer(), settings.RECOVER_INTERVAL)
+        self._announce()
         return self.web.wait_until_ready(self.stop)
 
     def wait(self) -> bool:
@@ -49,6 +53,19 @@ class Everything:
             thread.join()
         self._poller.stop()
         self._executor.stop(settings.STOP_GRACE)
+        for announcer in self._announcers:
+            announcer.stop()
+
+    def _announce(self) -> None:
+        executor = self._executor
+        holding, tasks = (lambda: executor.holding), registry.names()
+        self._announcers = [
+            Announcer("executor", holding=holding, room=executor.threads, tasks=tasks),
+            Announcer("poller"),
+            Announcer("recoverer"),
+        ]
+        for announcer in self._announcers:
+            announcer.start()
 
     def _run(self, daemon: Daemon, interval: timedelta) -> None:
         def run() -> None:

@@ -67,6 +67,13 @@ MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 
 PAGE_SIZE = 50
 
+# The dashboard.
+DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
+SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
+PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
+
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
@@ -113,6 +120,7 @@ INSTALLED_APPS = [
     "jobs",
     "scheduling",
     "execution",
+    *(["jobs.demo"] if DEMO else []),
     *env.list("EXTRA_APPS", default=[]),  # your own, with their tasks.py
 ]
 MIDDLEWARE = [

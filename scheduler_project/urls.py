@@ -2,7 +2,6 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from django.views.generic import RedirectView
 from django_prometheus.exports import ExportToDjangoView
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
@@ -11,7 +10,7 @@ from scheduler_project import health
 admin.autodiscover()  # here, because only the web reads this: see `scheduler_project.apps.AdminConfig`
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("jobs.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("api/v1/auth/", include("accounts.api.urls")),
     path("api/v1/", include("jobs.api.urls")),
@@ -21,5 +20,5 @@ urlpatterns = [
     path("readyz", health.readyz, name="readyz"),
     path("metrics", ExportToDjangoView, name="metrics"),
 ]
-handler404 = "jobs.api.problems.page_not_found"
+handler404 = "jobs.dashboard.errors.not_found"
 handler500 = "jobs.api.problems.server_error"

@@ -8,6 +8,7 @@ from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
 from jobs.models.job import Job
+from jobs.models.presence import Presence
 from jobs.models.replay import Replay
 
-__all__ = ["Attempt", "AuditEvent", "Execution", "Job", "Replay"]
+__all__ = ["Attempt", "AuditEvent", "Execution", "Job", "Presence", "Replay"]

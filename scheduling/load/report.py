@@ -60,6 +60,7 @@ class Report:
     busiest_then: int  # if all advice were followed
     estimated: int  # jobs whose starts are spread evenly rather than counted one by one
     left_out: int  # jobs that are in none of these numbers
+    minutes: list[int]  # executions that each minute starts
 
 
 def report_on(groups: Groups, *, left_out: int = 0, progress: Progress = lambda *_: None) -> Report:
@@ -85,6 +86,7 @@ def report_on(groups: Groups, *, left_out: int = 0, progress: Progress = lambda 
         max(then),
         _jobs(tally.estimated),
         left_out + groups.unreadable + _jobs(tally.left_out),
+        per_minute,
     )
 
 

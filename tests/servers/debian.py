@@ -38,6 +38,11 @@ def install(kind: Kind) -> None:
     if shutil.which("apt-get") is None:
         raise Unavailable("there is no apt-get here")
     print(f"{kind.title}: installing {package} with apt-get ...", file=sys.stderr, flush=True)
+    install_package(package)
+
+
+def install_package(package: str) -> None:
+    """Install a package of Debian's by its name, and start nothing of it."""
     with services_not_started():
         _update()
         _apt_get("install", "-y", "--no-install-recommends", package)

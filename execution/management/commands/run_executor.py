@@ -4,9 +4,10 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from execution.processes import make_executor
-from execution.registry import UnknownTask
+from execution.registry import UnknownTask, registry
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduler_project.presence import announced
 
 AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an empty one has waited already
 
@@ -23,8 +24,9 @@ class Command(BaseCommand):
     def handle(self, *, tasks, concurrency, once, **options):
         if concurrency is not None and concurrency < 1:
             raise CommandError(f"--concurrency {concurrency} would run nothing. Give at least 1.")
+        wanted = [name.strip() for name in tasks.split(",") if name.strip()]
         try:
-            executor = make_executor([name.strip() for name in tasks.split(",") if name.strip()], concurrency)
+            executor = make_executor(wanted, concurrency)
         except UnknownTask as error:
             raise CommandError(str(error)) from None
         executor.start()
@@ -32,6 +34,8 @@ class Command(BaseCommand):
             if once:
                 self.stdout.write(f"Ran {executor.run_waiting()} execution(s).")
             else:
-                run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals())
+                serves = wanted or registry.names()
+                with announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves):
+                    run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals())
         finally:
             executor.stop(settings.STOP_GRACE)

@@ -5,6 +5,7 @@ from prometheus_client import start_http_server
 from execution.processes import make_recoverer
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduler_project.presence import announced
 
 
 class Command(BaseCommand):
@@ -22,4 +23,5 @@ class Command(BaseCommand):
         if once:
             self.stdout.write(f"Recovered {recoverer.tick()} execution(s).")
         else:
-            run_until_stopped(recoverer, interval=settings.RECOVER_INTERVAL, stop=stop_on_signals())
+            with announced("recoverer"):
+                run_until_stopped(recoverer, interval=settings.RECOVER_INTERVAL, stop=stop_on_signals())

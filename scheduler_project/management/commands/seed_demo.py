@@ -3,7 +3,7 @@ from django.core.management.base import BaseCommand
 
 from accounts.models import User
 from accounts.services import register_admin
-from jobs.demo import create_demo_jobs
+from jobs.demo.jobs import create_demo_jobs
 
 NAME = "admin"
 

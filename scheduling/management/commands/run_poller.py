@@ -3,6 +3,7 @@ from django.core.management.base import BaseCommand
 
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduler_project.presence import announced
 from scheduling.processes import make_poller
 
 
@@ -19,6 +20,7 @@ class Command(BaseCommand):
             if once:
                 self.stdout.write(f"Dispatched {poller.tick()} job(s).")
             else:
-                run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())
+                with announced("poller"):
+                    run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())
         finally:
             poller.stop()

@@ -1,0 +1,121 @@
+"""The pages of jobs: all of them, and one with its state, its runs to come and its runs so far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from execution.registry import registry
+from jobs import services
+from jobs.clock import database_now
+from jobs.dashboard.charts import job as charts
+from jobs.dashboard.paging import paged
+from jobs.dashboard.windows import done, must_change, shown, window
+from jobs.models import Job
+from jobs.models.job import JobQuerySet
+from jobs.occurrences import list_occurrences
+from jobs.outcomes import Outcome
+from jobs.states import JobStatus
+from jobs.stats.job import calendar_of, past_of
+from scheduling.recurrence import describe, preview
+from scheduling.upcoming import stored
+
+UPCOMING = 10  # runs
+LOOKS_BACK = timedelta(days=7)  # for due times that did not run
+DUE_TIMES = 300  # of them, at most, and so many shown:
+SHOWN = 12
+WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING)
+
+
+@window
+def job_list(request: HttpRequest) -> HttpResponse:
+    jobs = _filtered(request.viewer.jobs, request.GET)
+    page = paged(request, jobs)
+    for job in page.rows:
+        job.words = describe(_schedule(job))
+    context = {
+        "jobs": page,
+        "wanted": request.GET,
+        "narrowed": any(request.GET.get(name) for name in ("q", "status", "task", "tag")),
+        "statuses": [status.value for status in JobStatus],
+        "tasks": registry.names(),
+        "page": "jobs",
+    }
+    return shown(request, "dashboard/jobs.html", context)
+
+
+@window
+def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
+    job = request.viewer.job(pk)
+    now = database_now()
+    schedule = _schedule(job)
+    past = past_of(job)
+    context = {
+        "job": job,
+        "words": describe(schedule),
+        "zone": job.schedule.get("timezone", "UTC"),
+        "upcoming": preview(schedule, after=now, count=UPCOMING, runs_so_far=job.runs) if job.next_run_at else [],
+        "past": past,
+        "latest": past.strip[::-1][:10],
+        "strip": charts.strip(past.strip),
+        "calendar": calendar_of(job, now),
+        "not_run": _not_run(job, now),
+        "may_change": request.viewer.may_change(job.tenant),
+        "page": "jobs",
+    }
+    context["year"] = charts.calendar(context["calendar"], now.date())
+    return shown(request, "dashboard/job.html", context)
+
+
+ACTS: dict[str, tuple[Callable[..., Any], str]] = {
+    "run": (services.run_job_now, "A run is on its way."),
+    "pause": (services.pause_job, "Paused. Nothing is due until it is resumed."),
+    "resume": (services.resume_job, "Resumed."),
+    "cancel": (services.cancel_job, "Cancelled for good."),
+}
+
+
+@require_POST
+@window
+def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
+    job = request.viewer.job(pk)
+    must_change(request, job.tenant)
+    if act not in ACTS:
+        raise Http404(f"Nothing is done by {act}.")
+    do, told = ACTS[act]
+    try:
+        outcome = do(job, actor=request.user)
+    except services.IllegalMove as error:
+        messages.error(request, str(error))
+        return redirect("job", pk)
+    if isinstance(outcome, services.Resumed) and outcome.missed.count:
+        told = f"{told} {outcome.missed.outcome}"
+    return done(request, told, "job", pk)
+
+
+def _filtered(jobs: JobQuerySet, wanted: Any) -> JobQuerySet:
+    if text := wanted.get("q", "").strip():
+        jobs = jobs.filter(name__icontains=text[:200])
+    if (status := wanted.get("status")) in set(JobStatus):
+        jobs = jobs.in_status(status)
+    if task := wanted.get("task"):
+        jobs = jobs.filter(task=task)
+    return jobs
+
+
+def _schedule(job: Job) -> Any:
+    return stored(json.dumps(job.schedule), job.id)
+
+
+def _not_run(job: Job, now: datetime) -> list[Any]:
+    """Why due times of the last days did not run, the latest first."""
+    page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
+    return [one for one in page.occurrences if one.outcome not in WENT_WELL][::-1][:SHOWN]

@@ -1,0 +1,42 @@
+"""That a process is there: what pollers, executors and recoverers say of themselves every other second."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import models
+
+VANISHES = timedelta(seconds=10)  # after the last word: five are missed by then
+FORGOTTEN = timedelta(hours=1)  # and the row is removed
+
+
+class PresenceQuerySet(models.QuerySet["Presence"]):
+    def present(self, now: datetime) -> PresenceQuerySet:
+        return self.filter(seen_at__gt=now - VANISHES).order_by("role", "name")
+
+    def forgotten(self, now: datetime) -> PresenceQuerySet:
+        return self.filter(seen_at__lte=now - FORGOTTEN)
+
+
+class Presence(models.Model):
+    """A few rows, one for each process and role; nothing is decided by them, they are there to be looked at."""
+
+    id = models.CharField(primary_key=True, max_length=120, editable=False)  # role and name
+    role = models.CharField(max_length=20)
+    name = models.CharField(max_length=100)  # an executor's is what executions have as their worker
+    host = models.CharField(max_length=100)
+    pid = models.PositiveIntegerField()
+    version = models.CharField(max_length=20)
+    since = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    holding = models.PositiveIntegerField(default=0)  # executions
+    room = models.PositiveIntegerField(default=0)  # for how many at once
+    tasks = models.JSONField(default=list)
+
+    objects = PresenceQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "presences"
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}"

@@ -1,0 +1,184 @@
+// The pages' only script: times in the reader's zone, light or dark, and updates in place each second.
+// Without it every page still works; it is then as old as its last reload.
+"use strict";
+
+// --- times ---------------------------------------------------------------------------------------------------------
+
+const FORMS = {
+  second: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" }),
+  minute: new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }),
+  full: new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" }),
+};
+const UNITS = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+
+function distance(seconds) {
+  const length = Math.abs(seconds);
+  const [size, unit] = UNITS.find(([size]) => length >= size) || UNITS[3];
+  const told = `${Math.floor(length / size)} ${unit}`;
+  return seconds > 0.5 ? `in ${told}` : length < 1 ? "now" : `${told} ago`;
+}
+
+// The server's clock is the one that counts: what is "in 3 s" must not depend on the reader's.
+let skew = 0;
+
+function writeTimes(root) {
+  const now = Date.now() + skew;
+  for (const time of root.querySelectorAll("time[data-form]")) {
+    const at = new Date(time.dateTime);
+    const text = time.dataset.form === "ago" ? distance((at - now) / 1000) : FORMS[time.dataset.form].format(at);
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// --- light and dark ------------------------------------------------------------------------------------------------
+
+function setUpTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  for (const button of document.querySelectorAll("[data-theme-toggle]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const root = document.documentElement;
+      const now = root.dataset.theme || (dark.matches ? "dark" : "light");
+      root.dataset.theme = now === "dark" ? "light" : "dark";
+      document.cookie = `theme=${root.dataset.theme};path=/;max-age=31536000;samesite=lax`;
+    });
+  }
+}
+
+// --- changing a page in place --------------------------------------------------------------------------------------
+
+// What has the same key, or failing that the same place and tag, is the same element: it keeps focus and scroll.
+function morph(old, fresh) {
+  const keyed = new Map();
+  for (const child of old.children) if (child.id) keyed.set(child.id, child);
+  let place = old.firstChild;
+  for (const wanted of [...fresh.childNodes]) {
+    let here = wanted.id && keyed.get(wanted.id);
+    if (here) {
+      if (here !== place) old.insertBefore(here, place);
+      else place = place.nextSibling;
+    } else if (place && place.nodeType === wanted.nodeType && place.nodeName === wanted.nodeName && !(place.id || wanted.id)) {
+      here = place;
+      place = place.nextSibling;
+    } else {
+      old.insertBefore(document.importNode(wanted, true), place);
+      continue;
+    }
+    if (here.nodeType !== Node.ELEMENT_NODE) {
+      if (here.nodeValue !== wanted.nodeValue) here.nodeValue = wanted.nodeValue;
+    } else if (!here.isEqualNode(wanted) && !("kept" in here.dataset)) {
+      morphAttributes(here, wanted);
+      morph(here, wanted);
+    }
+  }
+  while (place) {
+    const next = place.nextSibling;
+    place.remove();
+    place = next;
+  }
+}
+
+function morphAttributes(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    // What a person has opened stays open.
+    if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+}
+
+// --- updates -------------------------------------------------------------------------------------------------------
+
+const EVERY = 1000, LONGEST = 15000;
+
+class Live {
+  constructor(main) {
+    this.main = main;
+    this.mark = null;
+    this.failures = 0;
+    this.timer = 0;
+    this.busy = false;
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.soon(0)));
+    this.say("live", "Live");
+    if (document.hidden) this.pause();
+    else this.soon(EVERY);
+  }
+
+  soon(delay) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.fetch(), delay);
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.say("paused", "Paused");
+  }
+
+  say(state, text) {
+    for (const output of document.querySelectorAll("[data-live-state]")) {
+      output.dataset.liveState = state;
+      if (output.textContent !== text) output.textContent = text;
+    }
+    this.state = [state, text];
+  }
+
+  async fetch() {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const address = new URL(location.href);
+      address.searchParams.set("live", "");
+      const headers = this.mark ? { "If-None-Match": this.mark } : {};
+      const patience = AbortSignal.timeout ? AbortSignal.timeout(LONGEST) : undefined;
+      const answer = await fetch(address, { headers, cache: "no-store", signal: patience });
+      if (answer.status === 401 || answer.status === 403 || answer.status === 404) return location.reload();
+      const date = Date.parse(answer.headers.get("Date"));
+      if (date && Math.abs(date - Date.now()) > 3000) skew = date - Date.now();
+      if (answer.status === 200) {
+        const text = await answer.text();
+        this.mark = answer.headers.get("ETag");
+        this.show(text);
+      } else if (answer.status !== 304) {
+        throw new Error(`answered with ${answer.status}`);
+      }
+      this.failures = 0;
+      this.say("live", "Live");
+    } catch {
+      this.failures += 1;
+      this.say("lost", "Reconnecting …");
+    } finally {
+      this.busy = false;
+    }
+    if (document.hidden) this.pause();
+    else this.soon(Math.min(LONGEST, EVERY * 2 ** Math.min(this.failures, 4)));
+  }
+
+  show(text) {
+    const parsed = new DOMParser().parseFromString(`<main>${text}</main>`, "text/html");
+    const fresh = parsed.querySelector("main");
+    writeTimes(fresh);
+    for (const output of fresh.querySelectorAll("[data-live-state]")) {
+      [output.dataset.liveState, output.textContent] = this.state;
+    }
+    for (const message of this.main.querySelectorAll(":scope > .message[role=status]")) fresh.prepend(message.cloneNode(true));
+    morph(this.main, fresh);
+  }
+}
+
+// --- the rest ------------------------------------------------------------------------------------------------------
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+});
+
+document.addEventListener("submit", (event) => {
+  const question = event.submitter && event.submitter.dataset.asks;
+  if (question && !confirm(question)) event.preventDefault();
+});
+
+setUpTheme();
+writeTimes(document);
+setInterval(() => document.hidden || writeTimes(document), 1000);
+const main = document.querySelector("main[data-live]");
+if (main) new Live(main);
