@@ -20,12 +20,12 @@ from execution.registry import registry
 
 @cache
 def _schema(task: str) -> dict[str, Any]:
-    return registry.get(task).payload.model_json_schema()
+    return registry.get(task).payload_schema
 
 
 def payload_schemas() -> dict[str, dict[str, Any]]:
     """What each task says of its payload, as JSON Schema."""
-    return {name: _schema(name) for name in registry.names()}
+    return {name: {"description": registry.get(name).description} | _schema(name) for name in registry.names()}
 
 
 @cache
