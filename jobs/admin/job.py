@@ -81,7 +81,7 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
         return Priority(job.priority).name.capitalize() if job.priority in list(Priority) else str(job.priority)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
-        return super().get_queryset(request).kept()
+        return super().get_queryset(request).kept().select_related("tenant")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Job | None = None) -> list[str]:
         return ["tenant"] if obj else []

@@ -22,7 +22,7 @@ from scheduling.upcoming import stored
 
 LATEST = 60  # executions of the strip
 EVENTS = 8  # of the audit trail
-READ = ("id", "status", "due_at", "started_at", "finished_at", "attempt", "error", "reason")
+READ = ("id", "job", "status", "due_at", "started_at", "finished_at", "attempt", "error", "reason")
 LOWEST, HIGHEST = 18, 100  # percent of the strip's height
 
 
@@ -87,7 +87,9 @@ class JobPage:
 
     @cached_property
     def events(self) -> list[AuditEvent]:
-        return list(self.job.audit_events.select_related("actor").order_by("-at", "-id")[:EVENTS])
+        return list(
+            self.job.audit_events.select_related("actor").defer("before", "after").order_by("-at", "-id")[:EVENTS]
+        )
 
     @cached_property
     def usual_distance(self) -> timedelta | None:

@@ -7,11 +7,12 @@ import subprocess
 import sys
 import tempfile
 
-LOADED = """
+OF_THE_ADMIN = ("unfold.admin", "unfold.widgets", "jobs.admin", "accounts.admin")
+LOADED = f"""
 import sys, django
 django.setup()
-{then}
-print(",".join(name for name in ("unfold.admin", "unfold.widgets", "jobs.admin", "accounts.admin") if name in sys.modules))
+{{then}}
+print(",".join(name for name in {OF_THE_ADMIN} if name in sys.modules))
 """
 
 
