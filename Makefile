@@ -3,6 +3,7 @@ PORT ?= 8000
 PYTHON ?= python3
 BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
+RANDOM_KEY := $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))'
 
 .PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean
 
@@ -43,7 +44,7 @@ lint: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))') \
+	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(RANDOM_KEY)) JWT_SIGNING_KEY=$$($(RANDOM_KEY)) \
 		$(MANAGE) check --deploy --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from accounts.models import Membership, Tenant, User
+from accounts.models import Tenant, User
+from accounts.teams import create_tenant
 
 
 @transaction.atomic
@@ -24,6 +25,4 @@ def register_admin(*, username: str, email: str, password: str) -> User:
 
 
 def add_personal_tenant(user: User) -> Tenant:
-    tenant = Tenant.objects.create(name=user.username)
-    Membership.objects.create(tenant=tenant, user=user, role=Membership.Role.OWNER)
-    return tenant
+    return create_tenant(name=user.username, owner=user).tenant

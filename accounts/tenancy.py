@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from accounts.models import Membership, User
+from accounts.models.api_key import Scope
 
 HEADER = "X-Tenant-ID"
 MAY_WRITE = (Membership.Role.OWNER, Membership.Role.MEMBER)
@@ -20,17 +21,41 @@ class MayOnlyLook(Exception):
     """The user's role in the tenant does not allow changes."""
 
 
+class OutOfScope(Exception):
+    """The API key may not do this."""
+
+
 def membership_for(user: User, wanted: str | None, *, to_write: bool) -> Membership:
     """The user's membership in the tenant `wanted`; without a wish, in the one they have belonged to longest.
 
     A tenant that exists but is not theirs is told from one that does not exist by nobody.
     """
+    membership = _of_key(user, wanted, to_write=to_write) if _by_key(user) else _known_or_found(user, wanted)
+    if to_write and membership.role not in MAY_WRITE:
+        raise MayOnlyLook(f"In {membership.tenant} you are a {membership.role}. Ask an owner to make you a member.")
+    return membership
+
+
+def _by_key(user: User) -> bool:
+    return user.standing is not None and user.standing.key is not None
+
+
+def _of_key(user: User, wanted: str | None, *, to_write: bool) -> Membership:
+    """A key speaks for its own tenant, also where whoever made it belongs to others, and within its scopes."""
+    standing = user.standing
+    if wanted is not None and tenant_named(wanted) != standing.key.tenant_id:
+        raise UnknownTenant(f"This API key belongs to tenant {standing.key.tenant_id}. Leave {HEADER} out.")
+    needed = Scope.WRITE if to_write else Scope.READ
+    if not standing.key.allows(needed):
+        raise OutOfScope(f"This API key has not the scope {needed.value!r}. Make one that has.")
+    return standing.membership
+
+
+def _known_or_found(user: User, wanted: str | None) -> Membership:
     known = user.standing is not None and user.standing.wanted == wanted
     membership = user.standing.membership if known else _find(user, wanted)
     if membership is None:
         raise UnknownTenant(_remedy(user, wanted))
-    if to_write and membership.role not in MAY_WRITE:
-        raise MayOnlyLook(f"In {membership.tenant} you are a {membership.role}. Ask an owner to make you a member.")
     return membership
 
 

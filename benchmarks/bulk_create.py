@@ -65,14 +65,14 @@ def post(client, token: str, content: bytes) -> None:
 def measure(calls: int, profiled: bool) -> None:
     from django.core.management import call_command
     from django.test import Client
-    from rest_framework_simplejwt.tokens import AccessToken
 
     from accounts.services import register
+    from accounts.tokens import sign_in
     from scheduler_project.memory import keep_what_is_loaded
 
     keep_what_is_loaded()  # as the web process does
     call_command("migrate", verbosity=0)
-    token = str(AccessToken.for_user(register(username="bench", email="bench@example.com", password="correct horse")))
+    token = sign_in(register(username="bench", email="bench@example.com", password="correct horse")).access
     client = Client()
     for name, schedule in SCHEDULES.items():
         content = body(schedule)

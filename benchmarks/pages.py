@@ -14,9 +14,9 @@ from uuid import UUID
 from django.conf import settings
 from django.core.cache import cache
 from django.test import Client
-from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
+from accounts.tokens import sign_in
 from benchmarks.acts import Act
 from benchmarks.load import tenant
 from jobs.models import Execution, Job
@@ -26,7 +26,7 @@ class Pages:
     def __init__(self, middle: datetime) -> None:
         """`middle` is a time halfway through the history."""
         self._tenant = tenant()
-        self._token = str(AccessToken.for_user(self._tenant.members.get()))
+        self._token = sign_in(self._tenant.members.get()).access
         self._client = Client(headers={"host": "localhost"})
         self._admin = Client(headers={"host": "localhost"})
         self._admin.force_login(User.objects.create_superuser("root-of-bench", password="correct horse battery"))

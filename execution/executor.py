@@ -1,4 +1,4 @@
-"""Runs what the broker offers: claim a batch, have it run, hand outcomes to the bookkeeper.
+"""Runs what the broker offers: claim a batch, have it run, hand outcomes to the bookkeeper and words to the scribe.
 
 The message is acknowledged when the claim is committed. From then on the row's lease, not the
 broker, says whose work it is, so long work never meets the broker's patience.
@@ -23,6 +23,7 @@ from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
 from execution.running import Running
+from execution.scribe import Scribe
 from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
@@ -49,6 +50,7 @@ class Executor:
         clock: Clock,
         threads: int,
         bookkeeping_delay: timedelta,
+        words_pause: timedelta,
     ) -> None:
         self.inbox = inbox
         self._outbox = outbox
@@ -62,11 +64,13 @@ class Executor:
         self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
         self._changed = Condition()
         self._bookkeeper = Bookkeeper(outbox, clock=clock, delay=bookkeeping_delay, on_settled=self._let_go)
+        self._scribe = Scribe(self._bookkeeper, pause=words_pause)
         self._heart = Heart(self._leases, clock=clock, lost=self._lose, cancelled=self._cancel)
 
     def start(self) -> None:
-        self.workshop.start(self._finished)
+        self.workshop.start(self._finished, self._scribe.hear)
         self._bookkeeper.start()
+        self._scribe.start()
         self._heart.start()
 
     def tick(self, wait: timedelta = WAIT) -> int:
@@ -112,6 +116,7 @@ class Executor:
         self.drain(timedelta(seconds=max(0.0, deadline - time.monotonic())))
         self.workshop.close()
         self._give_back()
+        self._scribe.close(timedelta(seconds=max(1.0, deadline - time.monotonic())))
         self._bookkeeper.close(timedelta(seconds=max(2.0, deadline - time.monotonic())))
         self._heart.stop()
 
@@ -150,7 +155,7 @@ class Executor:
             self._running.remove([claim for claim, _ in ours])
             self._changed.notify_all()
         if ours:
-            self._bookkeeper.note(ours)
+            self._scribe.note(ours)
 
     def _let_go(self, claims: list[Claim]) -> None:
         with self._changed:
@@ -169,6 +174,7 @@ class Executor:
             self._changed.notify_all()
         for claim in ours:
             logger.warning("execution.lease_lost", execution=str(claim.id), attempt=claim.attempt)
+        self._scribe.forget(ours)
         self.workshop.interrupt(ours, LeaseLost)
 
     def _cancel(self, claims: list[Claim]) -> None:

@@ -8,7 +8,7 @@ who sends wants to know, so what was measured is kept in the database.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from threading import Lock
 from typing import TypeVar
@@ -21,6 +21,7 @@ from execution.models import TaskPace
 logger = structlog.get_logger(__name__)
 
 T = TypeVar("T")
+BatchSize = Callable[[str], int | None]
 
 EXCHANGE_EVERY = 2.0  # seconds
 WEIGHT_OF_NEWS = 0.5  # of the latest two seconds against all that was known before
@@ -33,10 +34,14 @@ def batched(items: Sequence[T], size: int) -> Iterator[tuple[T, ...]]:
 
 
 class Pace:
-    """Safe to share between threads. A bundle is at most `most`, and should be run within `span`."""
+    """Safe to share between threads. A bundle is at most `most`, and should be run within `span`.
 
-    def __init__(self, *, most: int, span: timedelta) -> None:
+    Where `batch_size` knows how many a task's handler takes at once, it is that many, however long they take.
+    """
+
+    def __init__(self, *, most: int, span: timedelta, batch_size: BatchSize = lambda task: None) -> None:
         self.most = most
+        self._batch_size = batch_size
         self.span = span.total_seconds()
         self._known: dict[str, float] = {}  # seconds, by task
         self._noted: dict[str, tuple[int, float]] = {}  # since the last exchange: how many, and their seconds together
@@ -45,6 +50,8 @@ class Pace:
 
     def bundle(self, task: str) -> int:
         """How many executions of `task` should go together. One, as long as nobody has run any."""
+        if (size := self._batch_size(task)) is not None:
+            return min(self.most, size)
         seconds = self._known.get(task)
         return 1 if seconds is None else max(1, min(self.most, int(self.span / max(seconds, 1e-9))))
 

@@ -19,6 +19,7 @@ from execution.pace import Pace
 from execution.recoverer import Errand, Recoverer
 from execution.registry import registry
 from execution.runner import Runner
+from execution.voice import Bounds
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
@@ -29,7 +30,7 @@ TIDY_EVERY = timedelta(minutes=1)
 
 
 def make_pace() -> Pace:
-    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN)
+    return Pace(most=settings.EXECUTIONS_PER_MESSAGE, span=settings.BUNDLE_SPAN, batch_size=registry.batch_size)
 
 
 def make_outbox(pace: Pace | None = None) -> Outbox:
@@ -43,8 +44,13 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
 
 
 def make_runner() -> Runner:
-    clock = DatabaseClock(or_own=True)
-    return Runner(registry, clock=clock, limits=default_limits(), patience=settings.PUBLISH_PATIENCE)
+    return Runner(
+        registry,
+        clock=DatabaseClock(or_own=True),
+        limits=default_limits(),
+        patience=settings.PUBLISH_PATIENCE,
+        largest_result=settings.MAX_RESULT_BYTES,
+    )
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:
@@ -52,7 +58,8 @@ def make_workshop(runner: Runner, threads: int) -> Workshop:
 
 
 def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> ThreadWorkshop:
-    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, **options)
+    bounds = Bounds(settings.LOG_LINES, settings.LOG_BYTES)
+    return ThreadWorkshop(runner, threads, end_grace=settings.END_GRACE, bounds=bounds, **options)
 
 
 def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
@@ -71,6 +78,7 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         clock=DatabaseClock(),
         threads=threads,
         bookkeeping_delay=settings.BOOKKEEPING_DELAY,
+        words_pause=settings.WORDS_PAUSE,
     )
 
 

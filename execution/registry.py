@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
+from execution.run import Run
+from execution.signatures import Handler, understood, understood_batch
 from jobs.limits import Limits
+
+__all__ = ["Handler", "InvalidPayload", "Registry", "Run", "Task", "UnknownTask", "registry", "task"]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")  # part of a queue's name, and of addresses
 
 
 class UnknownTask(Exception):
@@ -26,35 +32,6 @@ class InvalidPayload(Exception):
         self.errors = errors
 
 
-@dataclass(slots=True)
-class Wish:
-    """What others want of a run."""
-
-    to_end: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a handler knows of the run it is part of."""
-
-    execution_id: UUID
-    attempt: int
-    _wish: Wish = field(default_factory=Wish, compare=False)
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody wants this to end: a handler that looks can end tidily, others are interrupted."""
-        return self._wish.to_end
-
-    @property
-    def idempotency_key(self) -> str:
-        """The same for every attempt at one due time: give it to whatever must not act twice."""
-        return str(self.execution_id)
-
-
-Handler = Callable[[Any, Run], Any]
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     name: str
@@ -62,6 +39,7 @@ class Task:
     payload: type[BaseModel]
     limits: Limits = field(default_factory=Limits)
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
+    batch_size: int | None = None  # of a handler that is given many at once: so many, at most
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -103,6 +81,11 @@ class Registry:
         except KeyError:
             raise UnknownTask(f"No task named {name!r}. Registered: {', '.join(self.names())}.") from None
 
+    def batch_size(self, name: str) -> int | None:
+        """How many executions of the task its handler is given at once; None if one after another."""
+        known = self._tasks.get(name)
+        return None if known is None else known.batch_size
+
     def names(self) -> list[str]:
         return sorted(self._tasks)
 
@@ -113,25 +96,38 @@ registry = Registry()
 def task(
     name: str,
     *,
-    payload: type[BaseModel],
+    payload: type[BaseModel] | None = None,
     max_retries: int | None = None,
-    retry_delay: timedelta | None = None,
-    retry_delay_cap: timedelta | None = None,
-    time_limit: timedelta | None = None,
-    lease: timedelta | None = None,
+    retry_delay: timedelta | float | None = None,
+    retry_delay_cap: timedelta | float | None = None,
+    time_limit: timedelta | float | None = None,
+    lease: timedelta | float | None = None,
     isolated: bool = False,
-) -> Callable[[Handler], Handler]:
+    batch: bool = False,
+    batch_size: int = 100,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
-    What is not given is the settings' default; a job may override any of it.
-    """
-    limits = Limits(max_retries, retry_delay, retry_delay_cap, time_limit, lease)
+    Without `payload`, its parameters say what the payload is: a pydantic model, or one parameter a field. Lengths of
+    time are seconds, or timedeltas. What is not given is the settings' default; a job may override any of it.
 
-    def register(handler: Handler) -> Handler:
-        registry.add(Task(name, handler, payload, limits, isolated))
-        return handler
+    With `batch`, it gets a list of payloads and one of runs, at most `batch_size`, and answers for each in their order:
+    with a list, or one by one as a generator. An answer is a result, or an exception.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
+    limits = Limits(max_retries, *map(_length, (retry_delay, retry_delay_cap, time_limit, lease)))
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        handler, model = understood_batch(function, payload) if batch else understood(function, payload)
+        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None))
+        return function
 
     return register
+
+
+def _length(given: timedelta | float | None) -> timedelta | None:
+    return timedelta(seconds=given) if isinstance(given, (int, float)) else given
 
 
 def _told(fault: Any, model: type[BaseModel]) -> tuple[str, str]:

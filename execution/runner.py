@@ -6,14 +6,16 @@ import json
 import random
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import structlog
+from pydantic import BaseModel
 
-from execution.registry import InvalidPayload, Registry, Run, UnknownTask
+from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
@@ -32,14 +34,22 @@ class Runner:
     clock: Clock
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
+    largest_result: int  # bytes, as JSON
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
+        return self.outcome(claim, partial(self._call, claim, run))
+
+    def outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
+        """What `answer` says of the claim: it returns the result, or what went wrong, or raises that."""
         before = fields_within.set(partial(_told_of, claim))
         began = time.monotonic()
         try:
-            result = self._call(claim, run)
+            result = answer()
             took = time.monotonic() - began
+            if isinstance(result, BaseException):
+                raise result
+            written = self._written(result)
             logger.info("execution.completed")
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
@@ -47,7 +57,7 @@ class Runner:
             return outcome
         finally:
             fields_within.reset(before)
-        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=result, took=took)
+        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=written, took=took)
 
     def failed(
         self,
@@ -103,16 +113,41 @@ class Runner:
         except UnknownTask:
             return False
 
-    def _call(self, claim: Claim, run: Run) -> str | None:
+    def is_last(self, claim: Claim) -> bool:
+        """Whether no other attempt follows this one, should it fail."""
+        most = self.limits_of(claim).max_retries
+        return most is not None and claim.attempt - claim.forgiven > most
+
+    def read(self, claim: Claim) -> tuple[Task, BaseModel]:
+        """The claim's task, and the payload as its handler gets it; GiveUpNow if there is no such thing."""
         try:
             task = self.registry.get(claim.task)
-            payload = task.read(json.loads(claim.payload))
+            return task, task.read(json.loads(claim.payload))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error
-        result = task.handler(payload, run)
+
+    def takes_batches(self, claim: Claim) -> bool:
+        """Whether its handler is given many at once."""
+        return self.registry.batch_size(claim.task) is not None
+
+    def _call(self, claim: Claim, run: Run) -> Any:
+        task, payload = self.read(claim)
+        return task.handler(payload, run)
+
+    def _written(self, result: Any) -> str | None:
+        """The result as it is kept."""
+        if result is None:
+            return None
         check_document(result)
-        return None if result is None else json.dumps(result)
+        text = json.dumps(result)
+        if len(text) > self.largest_result:
+            # What was done is done, and doing it again would return as much.
+            raise GiveUpNow(
+                f"The work is done, but its result of {len(text):,} bytes is more than the {self.largest_result:,} "
+                "that are kept (MAX_RESULT_BYTES). Store it elsewhere and return where it is."
+            )
+        return text
 
 
 def _told_of(claim: Claim) -> dict[str, Any]:

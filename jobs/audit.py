@@ -14,8 +14,9 @@ from jobs.models import AuditEvent, Job
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
 POLICIES = ("misfire", "catch_up_window", "catch_up_max", "overlap")
-FIELDS = ("name", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES, "status", "next_run_at")
+FIELDS = ("name", "tags", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES, "status", "next_run_at")
 OF_CREATION = ("tenant_id", "actor_id", "action", "job_id", "after", "at")
+OF_CHANGE = (*OF_CREATION, "before")
 _read = attrgetter(*FIELDS)
 
 
@@ -46,3 +47,15 @@ def write_created(jobs: Sequence[Job], actor: User | None, *, now: datetime) -> 
     actor_id = actor.pk if actor else None
     rows = [(job.tenant_id, actor_id, "create", job.id, snapshot(job), now) for job in jobs]
     ledger.insert(AuditEvent, OF_CREATION, rows)
+
+
+def write_many(
+    action: str, jobs: Sequence[Job], actor: User | None, *, before: Sequence[dict[str, Any]], now: datetime
+) -> None:
+    """The same act on any number of jobs, in one statement; `before` is what each of them looked like."""
+    actor_id = actor.pk if actor else None
+    rows = [
+        (job.tenant_id, actor_id, action, job.id, snapshot(job), now, was)
+        for job, was in zip(jobs, before, strict=True)
+    ]
+    ledger.insert(AuditEvent, OF_CHANGE, rows)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Min
 
-from jobs.ids import lowest_id
+from jobs.ids import MILLISECOND, lowest_id
 from jobs.models import Attempt, AuditEvent, Execution, Job
 from jobs.models.execution import ExecutionQuerySet
 from jobs.states import Cause, JobStatus
@@ -17,7 +17,6 @@ from scheduling.periods import Act, Standing, State
 
 CHANGES = ("create", "update", "pause", "resume", "cancel", "delete")  # acts that change when a job runs
 UNREAD = ("payload", "result", "error")  # of an execution: may be large, and say nothing of when it ran
-MILLISECOND = timedelta(milliseconds=1)  # what ids know of time
 
 
 def present_state(job: Job) -> State:

@@ -14,6 +14,7 @@ from uuid import UUID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+MILLISECOND = timedelta(milliseconds=1)  # what ids know of time
 
 
 LAST_MILLISECOND = (1 << 48) - 1  # that an id can carry: in the year 10889
@@ -26,9 +27,10 @@ def _uuid(milliseconds: int, rest: bytes, version: int) -> UUID:
     return UUID(int=time_bits << 80 | int.from_bytes(rest, "big") & REST | version << 76 | 0x2 << 62)
 
 
-def new_job_id() -> UUID:
-    """A random id (UUIDv7): jobs listed by id are listed by creation."""
-    return _uuid(time.time_ns() // 1_000_000, os.urandom(10), version=7)
+def new_job_id(now: datetime | None = None) -> UUID:
+    """A random id (UUIDv7): jobs listed by id are listed by creation, at `now` or by this machine's clock."""
+    milliseconds = time.time_ns() // 1_000_000 if now is None else (now - EPOCH) // MILLISECOND
+    return _uuid(milliseconds, os.urandom(10), version=7)
 
 
 def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
@@ -44,7 +46,7 @@ def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
 
 def lowest_id(instant: datetime) -> UUID:
     """The id before which all of earlier milliseconds sort: where the executions due at `instant` or later begin."""
-    milliseconds = (instant - EPOCH) // timedelta(milliseconds=1)
+    milliseconds = (instant - EPOCH) // MILLISECOND
     return UUID(int=min(max(milliseconds, 0), LAST_MILLISECOND) << 80)
 
 

@@ -5,6 +5,7 @@ Nothing is stored here, and nothing is raised: among many, one that is refused i
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from operator import attrgetter
@@ -18,6 +19,7 @@ from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
+from jobs.terms import terms_of
 from scheduling.recurrence import InvalidSchedule
 from scheduling.upcoming import NewSchedules
 
@@ -25,6 +27,7 @@ IMMEDIATELY = {"type": "now"}
 COLUMNS = tuple(field.attname for field in Job._meta.concrete_fields)
 AT_FIRST = {field.attname: field.get_default() for field in Job._meta.concrete_fields if not field.primary_key}
 AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, also for whoever writes it as JSON
+OF_TERMS = ("job_id", "tenant_id", "term")
 row_of = attrgetter(*COLUMNS)
 
 Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy
@@ -48,6 +51,14 @@ class NewJob:
     catch_up_window: int | None = None
     catch_up_max: int | None = None
     overlap: str | None = None
+    tags: Sequence[str] = ()
+
+
+def term_rows(jobs: Iterable[Job]) -> list[tuple[UUID, UUID, str]]:
+    """What these jobs are found by; mostly nothing, because they have neither a name nor tags."""
+    return [
+        (job.id, job.tenant_id, term) for job in jobs if job.name or job.tags for term in terms_of(job.name, job.tags)
+    ]
 
 
 class Maker:
@@ -83,6 +94,7 @@ class Maker:
             "catch_up_window": wanted.catch_up_window,
             "catch_up_max": wanted.catch_up_max,
             "overlap": wanted.overlap,
+            "tags": list(wanted.tags),
             "next_run_at": first.start_at,
             "due_for": first.due_for,
         }

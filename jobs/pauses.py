@@ -7,11 +7,15 @@ was paused, as the audit event of that act has it, or from the last change of it
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from uuid import UUID
 
-from jobs.models import Job
+from django.db.models import Max
+
+from jobs.models import AuditEvent, Job
 from scheduling.misfire import count_missed
 from scheduling.upcoming import Upcoming, next_run
 
@@ -43,6 +47,22 @@ def missed_in_pause(job: Job, *, now: datetime) -> Missed:
         f"{number} {what} not made up for. To run after all, POST the time span to /api/v1/jobs/{job.id}/backfill."
     )
     return Missed(counted.count, counted.more, counted.first, counted.last, outcome)
+
+
+def first_missed(jobs: Sequence[Job], *, now: datetime) -> dict[UUID, datetime]:
+    """The first due time that passed while these jobs were paused, of those that have one: two statements for all.
+
+    One whose schedule was changed meanwhile is left out: to reckon it takes a look at each change.
+    """
+    known = {job.id: job for job in jobs}
+    pauses = AuditEvent.objects.filter(job__in=known, action="pause")
+    latest = pauses.order_by().values_list("job").annotate(Max("id")).values_list("id__max", flat=True)
+    told = AuditEvent.objects.filter(pk__in=list(latest))
+    missed = {}
+    for job, due, schedule in told.values_list("job", "before__next_run_at", "before__schedule"):
+        if due and schedule == known[job].schedule and (first := datetime.fromisoformat(due)) <= now:
+            missed[job] = first
+    return missed
 
 
 def _first_missed(job: Job, following: partial[Upcoming], now: datetime) -> Upcoming:

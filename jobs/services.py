@@ -6,7 +6,7 @@ Each act is one transaction with its audit event; the due index hears of it once
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,11 +17,11 @@ from execution.registry import registry
 from jobs import audit, dead_letters, ledger
 from jobs.clock import database_now
 from jobs.ids import new_job_id
-from jobs.models import Execution, Job
-from jobs.new_jobs import COLUMNS, Maker, NewJob, Refusal, row_of
+from jobs.models import Execution, Job, JobTerm
+from jobs.new_jobs import COLUMNS, OF_TERMS, Maker, NewJob, Refusal, row_of, term_rows
 from jobs.pauses import Missed, missed_in_pause
 from jobs.policies import check_policies, recurs
-from jobs.states import FINAL, Cause, IllegalMove, JobStatus, Status
+from jobs.states import FINAL, Cause, ChangedMeanwhile, IllegalMove, JobStatus, Status
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
 
@@ -48,21 +48,27 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
     are, they cost the same few statements.
     """
     now = database_now()
-    ids = sorted(new_job_id() for _ in wanted)  # so that a list by id keeps their order
+    ids = sorted(new_job_id(now) for _ in wanted)  # so that a list by id keeps their order
     maker = Maker(tenant=tenant, actor=actor, now=now)
     outcomes = [maker.made_or_refused(one, pk) for one, pk in zip(wanted, ids, strict=True)]
     jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
     if jobs:
         with transaction.atomic():
             ledger.insert(Job, COLUMNS, [row_of(job) for job in jobs])
+            ledger.insert(JobTerm, OF_TERMS, term_rows(jobs))
             audit.write_created(jobs, actor, now=now)
-            _announce(*jobs)
+            announce_changes(*jobs)
     return outcomes
 
 
-def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
-    """Change a job from its next due time on. What is recorded already keeps what it was recorded with."""
-    with _act("update", job, actor) as job:
+def update_job(
+    job: Job, changes: dict[str, Any], *, actor: User | None, versions: Collection[int] | None = None
+) -> Job:
+    """Change a job from its next due time on. What is recorded already keeps what it was recorded with.
+
+    With `versions`, only while it is one of these; otherwise ChangedMeanwhile is raised.
+    """
+    with _act("update", job, actor, versions) as job:
         # Asked once the job is locked: what is due before this instant may be a backfill's, and is not recorded again.
         now = database_now()
         if job.status == JobStatus.CANCELLED:
@@ -82,14 +88,19 @@ def update_job(job: Job, changes: dict[str, Any], *, actor: User | None) -> Job:
                 changes.get("overlap", job.overlap),
                 recurring=recurs(changes.get("schedule", job.schedule)),
             )
+        if any(changes.get(name, getattr(job, name)) != getattr(job, name) for name in ("task", "priority")):
+            changes = changes | {"rerouted": True}
         job.edit(next_run_at, **changes)
+        if not changes.keys().isdisjoint(("name", "tags")):
+            JobTerm.objects.forget([job.id])
+            ledger.insert(JobTerm, OF_TERMS, term_rows([job]))
     return job
 
 
-def delete_job(job: Job, *, actor: User | None) -> None:
-    """Make a job disappear and cancel what waits. Its history stays."""
+def delete_job(job: Job, *, actor: User | None, versions: Collection[int] | None = None) -> None:
+    """Make a job disappear and cancel what waits. Its history stays. `versions` are as in an update."""
     now = database_now()
-    with _act("delete", job, actor) as job:
+    with _act("delete", job, actor, versions) as job:
         job.delete_softly(now)
         job.executions.all().cancel("the job was deleted", now)
 
@@ -112,11 +123,16 @@ def resume_job(job: Job, *, actor: User | None) -> Resumed:
     """Go on with the next due time from now. Due times that passed during the pause are not made up for."""
     with _act("resume", job, actor) as job:
         now = database_now()  # once it is locked, as in an update
-        if job.status != JobStatus.PAUSED:
-            raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
+        check_paused(job)
         missed = missed_in_pause(job, now=now)
         job.resume(*next_run(json.dumps(job.schedule), now, job=job.id, runs=job.runs))
     return Resumed(job, missed)
+
+
+def check_paused(job: Job) -> None:
+    """Raise IllegalMove where there is nothing to resume."""
+    if job.status != JobStatus.PAUSED:
+        raise IllegalMove(f"Only a paused job can be resumed; this one is {job.status}.")
 
 
 def cancel_job(job: Job, *, actor: User | None) -> Job:
@@ -178,18 +194,25 @@ def _why_not_retried(execution: Execution) -> str:
 
 
 @contextmanager
-def _act(action: str, job: Job, actor: User | None, **about: str) -> Iterator[Job]:
+def _act(
+    action: str, job: Job, actor: User | None, versions: Collection[int] | None = None, **about: str
+) -> Iterator[Job]:
     """One act on one job, from the lock to the announcement. What is yielded is the job as it is now.
 
     What the act is `about`, if not the job as a whole, is written down with it.
     """
     with transaction.atomic():
         current = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
+        if versions is not None and current.version not in versions:
+            raise ChangedMeanwhile(
+                "The job was changed since you read it. Read it again, and repeat what still applies."
+            )
         before = audit.snapshot(current) | about
         yield current
         audit.write(action, current, actor, before=before, after=audit.snapshot(current) | about)
-        _announce(current)
+        announce_changes(current)
 
 
-def _announce(*jobs: Job) -> None:
+def announce_changes(*jobs: Job) -> None:
+    """Tell the due index when these jobs run next, once that is committed."""
     transaction.on_commit(lambda: announce({job.id: job.next_run_at for job in jobs}))

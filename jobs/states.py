@@ -98,6 +98,15 @@ REPLAY_TRANSITIONS: dict[ReplayState, frozenset[ReplayState]] = {
 }
 
 
+class Level(StrEnum):
+    """How much a line of a handler's log matters."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
     """The members as Django's choices."""
     return [(member.value, member.name.replace("_", " ").capitalize()) for member in kind]
@@ -105,3 +114,7 @@ def choices(kind: type[StrEnum] | type[IntEnum]) -> list[tuple[str | int, str]]:
 
 class IllegalMove(Exception):
     """A state was asked to change in a way its table does not allow, or a rival changed it first."""
+
+
+class ChangedMeanwhile(Exception):
+    """What was to be changed is no longer what the caller has seen."""

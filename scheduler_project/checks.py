@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Warning, register
+from django.core.checks import CheckMessage, Error, Warning, register
+
+from execution.outbound import guard_of
 
 PUNCTUAL = (
     "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
@@ -30,3 +32,13 @@ def too_few_connections(size: int, threads: int) -> list[CheckMessage]:
             id="punctual.W001",
         )
     ]
+
+
+@register(PUNCTUAL)
+def hosts_that_can_be_read(**options: Any) -> list[CheckMessage]:
+    try:
+        guard_of(settings.HTTP_ALLOWED_HOSTS, settings.HTTP_PORTS)
+    except ValueError as error:
+        hint = "Separate entries by commas: HTTP_ALLOWED_HOSTS=billing.internal:8080,10.1.0.0/16 HTTP_PORTS=80,443."
+        return [Error(f"HTTP_ALLOWED_HOSTS or HTTP_PORTS: {error}", hint=hint, id="punctual.E002")]
+    return []

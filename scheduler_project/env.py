@@ -48,6 +48,18 @@ def env_count(name: str, default: int) -> int:
     return count
 
 
+def env_limit(name: str, default: int) -> int:
+    """A whole number; 0 stands for no limit."""
+    text = os.environ.get(name, "")
+    try:
+        limit = int(text) if text else default
+    except ValueError:
+        limit = -1
+    if not 0 <= limit < 2**31:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number. Give one, such as {default}; 0 for none.")
+    return limit
+
+
 def env_server(name: str, schemes: tuple[str, ...]) -> str:
     """The URL of a server, or nothing."""
     url = os.environ.get(name, "").strip()

@@ -3,13 +3,12 @@
 Nothing needs to be set: without servers Punctual runs embedded, on one SQLite file.
 """
 
-from datetime import timedelta
 from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
 from scheduler_project import admin_look
-from scheduler_project.env import env, env_count, env_database, env_seconds, env_server, kept_secret
+from scheduler_project.env import env, env_count, env_database, env_limit, env_seconds, env_server, kept_secret
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -61,9 +60,14 @@ END_GRACE = env_seconds("END_GRACE", 5)  # for a handler to end once told to, an
 RETRY_BASE = env_seconds("RETRY_BASE", 2)  # the first retry waits about this long, each further one twice as long
 RETRY_CAP = env_seconds("RETRY_CAP", 3600)  # … but never longer than this
 MAX_RETRIES = 3  # for jobs and tasks that do not say
+MAX_RESULT_BYTES = env_count("MAX_RESULT_BYTES", 256 * 1024)  # of an execution, as JSON: lists of them stay quick
+LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, it is said how many there were
+LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
+WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
+IDEMPOTENCY_KEPT = env_seconds("IDEMPOTENCY_KEPT", 24 * 3600)  # how long a request sent again is known by its key
 
 PAGE_SIZE = 50
 
@@ -73,6 +77,62 @@ SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's
 PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "overview"
+
+# Accounts.
+ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
+REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
+INVITATION_LIFETIME = env_seconds("INVITATION_LIFETIME", 7 * 24 * 3600)
+LOGIN_PERIOD = env_seconds("LOGIN_PERIOD", 300)  # in which these many wrong passwords are answered:
+LOGIN_ATTEMPTS = env_count("LOGIN_ATTEMPTS", 10)  # … for one account: a person's typos, and no dictionary
+LOGIN_ATTEMPTS_PER_ADDRESS = env_count("LOGIN_ATTEMPTS_PER_ADDRESS", 100)  # … an office behind one address
+REGISTRATION_PERIOD = env_seconds("REGISTRATION_PERIOD", 3600)
+REGISTRATIONS_PER_ADDRESS = env_count("REGISTRATIONS_PER_ADDRESS", 500)  # in that period: a class may, a script may not
+TRUSTED_PROXIES = env_limit("TRUSTED_PROXIES", 0)  # before us, that append to X-Forwarded-For; 0: nobody is believed
+TENANTS_PER_USER = env_count("TENANTS_PER_USER", 100)  # owned: quotas are a tenant's, and tenants cost nothing
+
+# Limits and quotas of a tenant that has none of its own; 0: none.
+RATE_LIMIT = env_limit("RATE_LIMIT", 60_000)  # requests a minute: more than two cores answer, so a runaway loop's
+KEY_RATE_LIMIT = env_limit("KEY_RATE_LIMIT", 30_000)  # of one API key: it leaves the others as much
+MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
+MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
+MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
+
+# HTTP to the outside, for `http_request`.
+HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
+HTTP_PORTS = tuple(env.list("HTTP_PORTS", default=["80", "443", "1024-65535"]))  # on hosts that are not listed above
+HTTP_TIMEOUT = env_seconds("HTTP_TIMEOUT", 30)  # from the name to the answer's last byte, for payloads that do not say
+HTTP_KEEP_BYTES = env_count("HTTP_KEEP_BYTES", 16 * 1024)  # of an answer's body; the rest is not even read
+HTTP_LONGEST_WAIT = env_seconds("HTTP_LONGEST_WAIT", 24 * 3600)  # that a Retry-After is obeyed for
+HTTP_CA_FILE = env.str("HTTP_CA_FILE", default="")  # further certificate authorities, of hosts inside
+
+# Files that tasks read and make. They are on this disk unless S3_BUCKET names a place that all machines share.
+UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
+UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
+S3_BUCKET = env.str("S3_BUCKET", default="")
+_LOCAL = {
+    "BACKEND": "django.core.files.storage.FileSystemStorage",
+    "OPTIONS": {"location": VAR_DIR / "uploads", "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700},
+}
+_S3 = {
+    "BACKEND": "execution.storage.s3.S3Storage",
+    "OPTIONS": {
+        "bucket": S3_BUCKET,
+        "endpoint": env.str("S3_ENDPOINT", default="https://s3.amazonaws.com"),
+        "region": env.str("S3_REGION", default="us-east-1"),
+        "access_key": env.str("S3_ACCESS_KEY", default=""),
+        "secret_key": env.str("S3_SECRET_KEY", default=""),
+        "prefix": NAME_PREFIX,
+    },
+}
+STORAGES = {
+    "default": _S3 if S3_BUCKET else _LOCAL,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# Images, each decoded in a process of its own with no more than this.
+IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes can be more than memory holds
+IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
+IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
 
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
@@ -88,6 +148,12 @@ DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@l
 PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
 SECRET_KEY = (
     env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
+)
+# Signs the API's tokens. Another key than the one above: each can be changed without the other.
+JWT_SIGNING_KEY = (
+    env.str("JWT_SIGNING_KEY")
+    if PRODUCTION
+    else env.str("JWT_SIGNING_KEY", default="") or kept_secret(VAR_DIR / "jwt_signing_key")
 )
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
@@ -134,12 +200,14 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "accounts.throttling.RateLimitHeaders",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
 ROOT_URLCONF = "scheduler_project.urls"
 WSGI_APPLICATION = "scheduler_project.wsgi.application"
 APPEND_SLASH = False
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.attempts.LimitedBackend"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -176,19 +244,24 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not PRODUCTION  # so that trying it needs no collectstatic
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "accounts.authentication.TokenAuthentication",
+        "accounts.authentication.KeyAuthentication",
+    ],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.throttling.FairShare"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["jobs.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["jobs.api.filtering.StrictBackend"],
     "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=15),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=7),
-    "ALGORITHM": "HS256",
+    "ACCESS_TOKEN_LIFETIME": ACCESS_TOKEN_LIFETIME,
+    "REFRESH_TOKEN_LIFETIME": REFRESH_TOKEN_LIFETIME,
+    "ALGORITHM": "HS256",  # the only one accepted, whatever a token says of itself
+    "SIGNING_KEY": JWT_SIGNING_KEY,
     "UPDATE_LAST_LOGIN": False,
 }
 SPECTACULAR_SETTINGS = {
@@ -208,6 +281,8 @@ SPECTACULAR_SETTINGS = {
         "ExecutionStatus": choices(Status),
         "Misfire": choices(policies.Misfire),
         "Overlap": choices(policies.Overlap),
+        "ImageFit": ["inside", "cover"],
+        "ImageFormat": ["jpeg", "png", "webp"],
     },
 }
 

@@ -12,7 +12,7 @@ admin.autodiscover()  # here, because only the web reads this: see `scheduler_pr
 urlpatterns = [
     path("", include("jobs.dashboard.urls")),
     path("admin/", admin.site.urls),
-    path("api/v1/auth/", include("accounts.api.urls")),
+    path("api/v1/", include("accounts.api.urls")),
     path("api/v1/", include("jobs.api.urls")),
     path("api/schema", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),

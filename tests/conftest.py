@@ -59,3 +59,10 @@ def api(alice: User) -> APIClient:
 def life(team: Tenant, monkeypatch: pytest.MonkeyPatch) -> Life:
     """A job's life, which begins at noon of a Monday."""
     return Life(team, datetime(2026, 11, 16, 12, tzinfo=UTC), monkeypatch)
+
+
+def key_client(text: str) -> APIClient:
+    """A machine with an API key."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Api-Key {text}")
+    return client

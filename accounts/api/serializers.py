@@ -1,4 +1,4 @@
-"""What goes in and out of the account routes."""
+"""What goes in and out of the routes for registering, signing in and out."""
 
 from __future__ import annotations
 
@@ -50,3 +50,24 @@ class RegistrationSerializer(serializers.ModelSerializer):
         except DjangoValidationError as error:
             raise serializers.ValidationError({"password": error.messages}) from None
         return attributes
+
+
+class CredentialsSerializer(serializers.Serializer):
+    username = serializers.CharField(max_length=150)
+    password = serializers.CharField(max_length=128, trim_whitespace=False)
+
+
+class TokenPairSerializer(serializers.Serializer):
+    access = serializers.CharField(help_text="For `Authorization: Bearer …`.")
+    refresh = serializers.CharField(help_text="To be exchanged for a new pair, once.")
+
+
+class RefreshSerializer(serializers.Serializer):
+    refresh = serializers.CharField(max_length=4096)
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        return {"text": super().to_internal_value(data)["refresh"]}
+
+
+class LogoutSerializer(serializers.Serializer):
+    refresh = serializers.CharField(max_length=4096, required=False)

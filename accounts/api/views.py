@@ -1,46 +1,129 @@
-"""Registering, and getting tokens."""
+"""Registering, signing in and out."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.contrib.auth import authenticate
 from django.db import IntegrityError
 from drf_spectacular.utils import extend_schema, extend_schema_view
-from rest_framework import generics
-from rest_framework.exceptions import ValidationError
+from rest_framework import generics, status
+from rest_framework.exceptions import AuthenticationFailed, NotAuthenticated, ValidationError
 from rest_framework.permissions import AllowAny
-from rest_framework_simplejwt.exceptions import InvalidToken
-from rest_framework_simplejwt.views import TokenObtainPairView, TokenRefreshView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from accounts import services
-from accounts.api.serializers import TAKEN, RegistrationSerializer
-from accounts.models import User
+from accounts import attempts, services, tokens
+from accounts.api.serializers import (
+    TAKEN,
+    CredentialsSerializer,
+    LogoutSerializer,
+    RefreshSerializer,
+    RegistrationSerializer,
+    TokenPairSerializer,
+)
+from accounts.authentication import TokenAuthentication
+from jobs.api.problem_schema import problems
 
 
-@extend_schema_view(post=extend_schema(operation_id="register", tags=["auth"], auth=[]))
-class RegisterView(generics.CreateAPIView):
-    """Create a user and their personal tenant."""
+class Open(APIView):
+    """For whoever has no token yet."""
 
-    serializer_class = RegistrationSerializer
     permission_classes = [AllowAny]
     authentication_classes: list = []
 
+    def get_authenticate_header(self, request: Request) -> str:
+        return TokenAuthentication().authenticate_header(request)  # else a wrong password would be a 403
+
+
+@extend_schema_view(
+    post=extend_schema(
+        operation_id="register",
+        tags=["auth"],
+        summary="Create a user and their personal tenant",
+        auth=[],
+        responses={201: RegistrationSerializer, **problems(400, 429)},
+    )
+)
+class RegisterView(Open, generics.CreateAPIView):
+    serializer_class = RegistrationSerializer
+
     def perform_create(self, serializer: RegistrationSerializer) -> None:
+        attempts.count_registration(self.request._request)
         try:
             serializer.instance = services.register(**serializer.validated_data)
         except IntegrityError:  # somebody was quicker
             raise ValidationError({"username": [TAKEN]}) from None
 
 
-@extend_schema_view(post=extend_schema(operation_id="get_token", tags=["auth"], auth=[]))
-class TokenView(TokenObtainPairView):
-    """Exchange a username and password for an access token and a refresh token."""
+class TokenView(Open):
+    @extend_schema(
+        operation_id="get_token",
+        tags=["auth"],
+        summary="Sign in: exchange a username and password for an access token and a refresh token",
+        description="A wrong password and an unknown user are answered alike.",
+        auth=[],
+        request=CredentialsSerializer,
+        responses={200: TokenPairSerializer, **problems(400, 401, 429)},
+    )
+    def post(self, request: Request) -> Response:
+        user = authenticate(request._request, **_read(CredentialsSerializer, request))
+        if user is None:
+            attempts.check_sign_in(request._request)
+            raise AuthenticationFailed("No active user has this name and password. Check both.")
+        return Response(tokens.sign_in(user)._asdict())
 
 
-@extend_schema_view(post=extend_schema(operation_id="refresh_token", tags=["auth"], auth=[]))
-class RefreshView(TokenRefreshView):
-    """Exchange a refresh token for a new access token."""
-
-    def post(self, request, *args, **kwargs):
+class RefreshView(Open):
+    @extend_schema(
+        operation_id="refresh_token",
+        tags=["auth"],
+        summary="Exchange a refresh token for a new pair",
+        description=(
+            "Each refresh token is good for one use. To use one again ends the session with all its tokens, whoever "
+            "holds them: the other one may be a thief's."
+        ),
+        auth=[],
+        request=RefreshSerializer,
+        responses={200: TokenPairSerializer, **problems(400, 401)},
+    )
+    def post(self, request: Request) -> Response:
         try:
-            return super().post(request, *args, **kwargs)
-        except User.DoesNotExist:
-            raise InvalidToken("The user of this token no longer exists. Sign in again.") from None
+            return Response(tokens.refresh(**_read(RefreshSerializer, request))._asdict())
+        except tokens.SignInAgain as error:
+            raise AuthenticationFailed(str(error)) from None
+
+
+class LogoutView(Open):
+    @extend_schema(
+        operation_id="logout",
+        tags=["auth"],
+        summary="Sign out: end the session of a token, with all its tokens, at once",
+        description="Send the refresh token, or an access token as `Authorization` and no body.",
+        auth=[{}, {"jwtAuth": []}],
+        request=LogoutSerializer,
+        responses={204: None, **problems(400, 401)},
+    )
+    def post(self, request: Request) -> Response:
+        refresh = _read(LogoutSerializer, request).get("refresh")
+        if refresh is not None:
+            _sign_out(refresh)
+        elif who := TokenAuthentication().authenticate(request):
+            tokens.end_family(who[1][tokens.FAMILY])
+        else:
+            raise NotAuthenticated("Send the refresh token in the body, or an access token as Authorization.")
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _sign_out(refresh: str) -> None:
+    try:
+        tokens.sign_out(refresh)
+    except tokens.SignInAgain as error:
+        raise AuthenticationFailed(str(error)) from None
+
+
+def _read(kind: Any, request: Request) -> dict[str, Any]:
+    sent = kind(data=request.data)
+    sent.is_valid(raise_exception=True)
+    return sent.validated_data

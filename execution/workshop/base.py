@@ -6,18 +6,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 
 from execution.retry import Interrupted
+from execution.voice import Words
 from jobs.ledger import Claim, Outcome
 
 Finished = tuple[Claim, Outcome]
 Report = Callable[[Sequence[Finished]], None]
+Hear = Callable[[Claim, Words], None]
 
 
 class Workshop(ABC):
     """Runs claims and reports an outcome for each, exactly once. Used by one executor."""
 
     @abstractmethod
-    def start(self, report: Report) -> None:
-        """Be ready for work. `report` may be called from any thread."""
+    def start(self, report: Report, hear: Hear) -> None:
+        """Be ready for work. `report` and `hear` may be called from any thread.
+
+        `hear` is told what a handler says, before its outcome is reported; a process that is killed may take the
+        words of its last milliseconds with it.
+        """
 
     @abstractmethod
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:

@@ -16,6 +16,7 @@ from threading import Thread
 from typing import Any
 
 from execution.retry import Interrupted
+from execution.voice import Words
 from execution.workshop import wire
 from execution.workshop.base import Finished
 from jobs.ledger import Claim
@@ -47,7 +48,7 @@ class Desk:
         self._numbers: dict[Claim, int] = {}
         self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck)
-        self._workshop.start(self._finished)
+        self._workshop.start(self._finished, self._said)
         Thread(target=self._answer, name="answers", daemon=True).start()
 
     def submit(self, bundles: Sequence[Sequence[tuple[int, wire.Packed]]]) -> None:
@@ -62,6 +63,10 @@ class Desk:
     def _finished(self, finished: Sequence[Finished]) -> None:
         for claim, outcome in finished:
             self._answers.put((self._numbers.pop(claim), wire.pack_outcome(outcome)))
+
+    def _said(self, claim: Claim, words: Words) -> None:
+        if (number := self._numbers.get(claim)) is not None:
+            self._answers.put((number, words))
 
     def _stuck(self, claim: Claim, why: type[Interrupted]) -> None:
         if (number := self._numbers.get(claim)) is not None:  # it may have ended this moment

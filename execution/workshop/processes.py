@@ -20,8 +20,9 @@ import structlog
 
 from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
+from execution.voice import Words
 from execution.workshop import child, wire
-from execution.workshop.base import Finished, Report, Workshop
+from execution.workshop.base import Finished, Hear, Report, Workshop
 from execution.workshop.nursery import Newborn, Nursery, NurseryLost
 from jobs.ledger import Claim
 from jobs.states import AttemptOutcome
@@ -84,16 +85,18 @@ class Child:
             held, self._held = list(self._held.values()), {}
         self._workshop.child_ended(self, held, self._guilty, code)
 
-    def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted]]]) -> None:
+    def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words]]) -> None:
         finished: list[Finished] = []
         with self._lock:
             for number, told in answers:
-                if isinstance(told, type):
-                    if stuck := self._held.get(number):
-                        self._guilty = stuck, told
-                else:
+                if type(told) is tuple:
                     claim = self._held.pop(number)
                     finished.append((claim, wire.unpack_outcome(claim, told)))
+                elif isinstance(told, type):
+                    if stuck := self._held.get(number):
+                        self._guilty = stuck, told
+                elif speaker := self._held.get(number):
+                    self._workshop.hear(speaker, told)
         self._workshop.report(finished)
         if self._guilty is not None:
             claim, why = self._guilty
@@ -115,8 +118,9 @@ class ProcessWorkshop(Workshop):
         self._alone: set[Child] = set()
         self._closed = False
 
-    def start(self, report: Report) -> None:
+    def start(self, report: Report, hear: Hear) -> None:
         self.report = report
+        self.hear = hear
         self._shared = self._bear(self.threads)
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:

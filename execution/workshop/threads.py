@@ -19,12 +19,14 @@ import structlog
 from django.db import connections
 
 from execution.pool import DaemonPool
-from execution.registry import Run, Wish
 from execution.retry import Cancelled, Interrupted, TimeLimitExceeded
+from execution.run import Run, Seat
 from execution.runner import Runner
-from execution.workshop.base import Report, Workshop
+from execution.voice import Bounds, Voice
+from execution.workshop.base import Hear, Report, Workshop
+from execution.workshop.batches import work_together
 from execution.workshop.interruptible import Interruptible
-from jobs.ledger import Claim
+from jobs.ledger import Claim, Outcome
 
 logger = structlog.get_logger(__name__)
 
@@ -32,19 +34,26 @@ LOOK = 0.1  # seconds between looks at the clock
 AGAIN = 1.0  # seconds between interruptions: time for a handler's `finally`
 
 
-@dataclass(slots=True)
-class Place:
+@dataclass(slots=True, eq=False, kw_only=True)
+class Place(Seat):
     """One attempt that runs, or waits for a thread. Times are of the monotonic clock."""
 
     claim: Claim
+    workshop: ThreadWorkshop
     time_limit: float
     call: Interruptible = field(default_factory=Interruptible)
-    wish: Wish = field(default_factory=Wish)
-    ends_at: float = float("inf")  # when it is interrupted
+    begun: bool = False
     why: type[Interrupted] = TimeLimitExceeded
     interrupted_at: float | None = None
     again_at: float = 0.0
     reported_stuck: bool = False
+
+    def is_last(self) -> bool:
+        return self.workshop.runner.is_last(self.claim)
+
+    def speak(self) -> Voice:
+        self.voice = self.workshop.voice_of(self.claim)
+        return self.voice
 
 
 @dataclass(slots=True, eq=False)
@@ -74,11 +83,13 @@ class ThreadWorkshop(Workshop):
         threads: int,
         *,
         end_grace: timedelta,
+        bounds: Bounds,
         on_stuck: Callable[[Claim, type[Interrupted]], None] = lambda claim, why: None,
     ) -> None:
         self.runner = runner
         self.threads = threads
         self.end_grace = end_grace.total_seconds()
+        self.bounds = bounds  # of what an attempt may say
         self.on_stuck = on_stuck
         # Changed by many threads, one step at a time, without a lock: each change is a single step of the interpreter,
         # and threads that wait for each other's locks would take longer than most handlers.
@@ -86,25 +97,32 @@ class ThreadWorkshop(Workshop):
         self._bundles: dict[Bundle, None] = {}  # those being worked through
         self._closed = Event()
 
-    def start(self, report: Report) -> None:
+    def start(self, report: Report, hear: Hear) -> None:
         self._report = report
+        self._hear = hear
         self._pool = DaemonPool(self.threads)
         Thread(target=self._watch, name="warden", daemon=True).start()
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
         for claims in bundles:
-            places = [Place(claim, self._time_limit(claim)) for claim in claims]
+            places = [Place(claim=claim, workshop=self, time_limit=self._time_limit(claim)) for claim in claims]
             self._places.update([(place.claim, place) for place in places])
-            self._pool.submit(partial(self._work_through, Bundle(deque(places))))
+            if claims and self.runner.takes_batches(claims[0]):
+                self._pool.submit(partial(self._work_together, places))
+            else:
+                self._pool.submit(partial(self._work_through, Bundle(deque(places))))
 
     def interrupt(self, claims: Collection[Claim], why: type[Interrupted]) -> None:
         now = time.monotonic()
         for claim in claims:
             if (place := self._places.get(claim)) is not None:
-                place.wish.to_end = True
+                place.to_end = True
                 soon = now + self.end_grace if why is Cancelled else now
                 if soon < place.ends_at:
                     place.why, place.ends_at = why, soon
+
+    def voice_of(self, claim: Claim) -> Voice:
+        return Voice(partial(self._hear, claim), self.runner.clock.now, self.bounds)
 
     def close(self) -> None:
         self._closed.set()
@@ -125,12 +143,34 @@ class ThreadWorkshop(Workshop):
             with suppress(Exception):
                 connections.close_all()
 
+    def _work_together(self, places: Sequence[Place]) -> None:
+        try:
+            work_together(self, places)
+        finally:
+            with suppress(Exception):
+                connections.close_all()
+
     def _work(self, place: Place) -> None:
         claim = place.claim
+        run = Run(claim.execution_id, claim.attempt, claim.tenant_id, place)
+        self.conclude(place, partial(self.runner.run, claim, run))
+
+    def begin(self, place: Place) -> None:
+        """Its time runs from now on."""
+        place.begun = True
+        place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
+
+    def conclude(self, place: Place, work: Callable[[], Outcome]) -> None:
+        """Do the work, which can be interrupted meanwhile, and report what became of it."""
+        claim = place.claim
         try:
-            place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
-            run = Run(claim.execution_id, claim.attempt, _wish=place.wish)
-            outcome = self._guarded(place, run)
+            self.begin(place)
+            try:
+                outcome = place.call.call(work)
+            except Interrupted as error:  # it came while the outcome was being made
+                outcome = self.runner.failed(claim, error)
+            if place.voice is not None:
+                place.voice.finish()  # what was said is known before how it ended
             self._report([(claim, outcome)])
         except BaseException:
             logger.exception("workshop.no_outcome", execution=str(claim.id))
@@ -138,16 +178,14 @@ class ThreadWorkshop(Workshop):
         finally:
             self._places.pop(claim, None)
 
-    def _guarded(self, place: Place, run: Run):
-        try:
-            return place.call.call(lambda: self.runner.run(place.claim, run))
-        except Interrupted as error:  # it came while the outcome was being made
-            return self.runner.failed(place.claim, error)
-
     def _watch(self) -> None:
         while not self._closed.wait(LOOK):
             now = time.monotonic()
-            late = [place for place in list(self._places.values()) if now >= place.ends_at]
+            places = list(self._places.values())
+            late = [place for place in places if now >= place.ends_at]
+            for place in places:
+                if place.voice is not None:
+                    place.voice.catch_up()
             held_up = [bundle for bundle in list(self._bundles) if now >= bundle.since + LOOK]
             for place in late:
                 self._stop(place, now)
@@ -160,9 +198,9 @@ class ThreadWorkshop(Workshop):
         """Interrupt it, again and again if it goes on: a handler may catch everything."""
         if place.interrupted_at is None:
             place.interrupted_at = now
-            place.wish.to_end = True
+            place.to_end = True
             logger.warning("execution.interrupted", execution=str(place.claim.id), reason=place.why.__name__)
-        elif now - place.interrupted_at >= self.end_grace and not place.reported_stuck:
+        elif place.begun and now - place.interrupted_at >= self.end_grace and not place.reported_stuck:
             place.reported_stuck = True
             self.on_stuck(place.claim, place.why)
         if now >= place.again_at:

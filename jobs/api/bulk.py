@@ -2,58 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
 from accounts.models import Tenant, User
 from jobs import services
+from jobs.api.keys import FIELD, KeyField
 from jobs.api.parsing import refuse_unstorable
 from jobs.api.problems import faults_of
 from jobs.api.serializers import JOB
+from jobs.idempotency import Errors
 from jobs.models import Job
 
 MOST_JOBS = 1000  # a call: about what fits the body's own limit, and what the database takes in one gulp
 CREATED, INVALID = "created", "invalid"
+KEY = KeyField()
 
 Outcome = dict[str, Any]
 
 
-def read_items(body: Any) -> list[Any]:
-    """The jobs that a body asks for, as they came; or what is wrong with the body as a whole."""
-    if not isinstance(body, dict) or set(body) != {"jobs"} or not isinstance(body["jobs"], list):
+def read_items(body: Any) -> tuple[list[Any], str | None]:
+    """The jobs that a body asks for, as they came, and its key; or what is wrong with the body as a whole."""
+    if not isinstance(body, dict) or not {"jobs"} <= set(body) <= {"jobs", FIELD} or not isinstance(body["jobs"], list):
         raise ValidationError(
-            {"jobs": [f'Send {{"jobs": [ … ]}}, a list of 1 to {MOST_JOBS:,} jobs, and nothing else.']}
+            {"jobs": [f'Send {{"jobs": [ … ]}}, a list of 1 to {MOST_JOBS:,} jobs, and nothing else but {FIELD}.']}
         )
     items = body["jobs"]
     if not 1 <= len(items) <= MOST_JOBS:
         raise ValidationError(
             {"jobs": [f"{len(items):,} jobs. Allowed are 1 to {MOST_JOBS:,} a call: split the rest over more calls."]}
         )
-    return items
+    return items, _key_in(body)
 
 
-def create_each(items: list[Any], *, tenant: Tenant, actor: User) -> Outcome:
+def create_each(items: list[Any], *, tenant: Tenant, actor: User) -> list[Job | Errors]:
     """Create the jobs that can be created, and say of every item what became of it."""
     wanted: dict[int, services.NewJob] = {}
-    results: dict[int, Outcome] = {}
+    made: dict[int, Job | Errors] = {}
     for index, item in enumerate(items):
         try:
             wanted[index] = _read(item)
         except ValidationError as error:
-            results[index] = _invalid(index, error)
+            made[index] = _errors(error)
     outcomes = services.create_jobs(list(wanted.values()), tenant=tenant, actor=actor)
     for index, outcome in zip(wanted, outcomes, strict=True):
-        if isinstance(outcome, Job):
-            results[index] = {"index": index, "status": CREATED, "job": JOB.to_representation(outcome)}
-        else:
-            results[index] = _invalid(index, outcome)
-    created = sum(result["status"] == CREATED for result in results.values())
-    return {
-        "results": [results[index] for index in range(len(items))],
-        "created": created,
-        "invalid": len(items) - created,
-    }
+        made[index] = outcome if isinstance(outcome, Job) else _errors(outcome)
+    return [made[index] for index in range(len(items))]
+
+
+def told(made: Sequence[Job | Errors]) -> Outcome:
+    """What became of each item, as the answer has it."""
+    results = [
+        {"index": index, "status": CREATED, "job": JOB.to_representation(one)}
+        if isinstance(one, Job)
+        else {"index": index, "status": INVALID, "errors": one}
+        for index, one in enumerate(made)
+    ]
+    created = sum(result["status"] == CREATED for result in results)
+    return {"results": results, "created": created, "invalid": len(results) - created}
+
+
+def _key_in(body: dict) -> str | None:
+    if FIELD not in body:
+        return None
+    try:
+        return KEY.run_validation(body[FIELD])
+    except ValidationError as error:
+        raise ValidationError({FIELD: error.detail}) from None
 
 
 def _read(item: Any) -> services.NewJob:
@@ -63,9 +80,9 @@ def _read(item: Any) -> services.NewJob:
     return services.NewJob(**JOB.read(item))
 
 
-def _invalid(index: int, error: Exception) -> Outcome:
-    errors: dict[str, str] = {}
+def _errors(error: Exception) -> Errors:
+    errors: Errors = {}
     for fault in faults_of(error):
         field, message = fault["field"], fault["message"]
         errors[field] = f"{errors[field]} {message}" if field in errors else message
-    return {"index": index, "status": INVALID, "errors": errors}
+    return errors

@@ -6,6 +6,9 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 
 from jobs.api.bulk import CREATED, INVALID, MOST_JOBS
+from jobs.api.job_schema import KEY_HEADER, replayed_header
+from jobs.api.keys import KeyField
+from jobs.api.problem_schema import problems
 from jobs.api.serializers import JobSerializer
 
 MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
@@ -14,6 +17,7 @@ FRIDAYS = {"type": "cron", "expression": "30 10 * * 5", "timezone": "Asia/Jakart
 
 class NewJobsSerializer(serializers.Serializer):
     jobs = serializers.ListField(child=JobSerializer(), min_length=1, max_length=MOST_JOBS)
+    idempotency_key = KeyField(required=False)
 
 
 class BulkOutcomeSerializer(serializers.Serializer):
@@ -40,7 +44,8 @@ describe_bulk = extend_schema(
         "that are created are stored in one transaction: all of them or, should the database fail, none."
     ),
     request=NewJobsSerializer,
-    responses=BulkOutcomesSerializer,
+    parameters=[KEY_HEADER, replayed_header(200)],
+    responses={200: BulkOutcomesSerializer, **problems(400, 401, 403, 409, 413, 422)},
     examples=[
         OpenApiExample(
             "Two jobs",
@@ -71,6 +76,11 @@ describe_bulk = extend_schema(
                             "retry_delay_cap": None,
                             "time_limit": None,
                             "lease": None,
+                            "misfire": "run_once",
+                            "catch_up_window": None,
+                            "catch_up_max": None,
+                            "overlap": None,
+                            "tags": [],
                             "status": "ACTIVE",
                             "next_run_at": "2026-11-20T03:30:00Z",
                             "owner": "dora",

@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from jobs import services
+from jobs import bulk_acts, services
 from jobs.api.backfill import answer_backfill
 from jobs.api.backfill_schema import describe_backfill
-from jobs.api.bulk import create_each, read_items
+from jobs.api.bulk import create_each, read_items, told
+from jobs.api.bulk_acts import ActOnEach, read_ids, told_of_acts
+from jobs.api.bulk_acts_schema import describe_bulk_act
 from jobs.api.bulk_schema import describe_bulk
+from jobs.api.etags import tagged, tagged_unless_known, versions_allowed
+from jobs.api.expanding import EXPAND, read_expand, shown
 from jobs.api.filters import JobFilter
+from jobs.api.job_schema import describe_act, describe_jobs
+from jobs.api.keys import FIELD, key_of, once
 from jobs.api.occurrence_schema import describe_occurrences
 from jobs.api.occurrences import answer_occurrences
 from jobs.api.parsing import BoundedJSONParser
+from jobs.api.problem_schema import problems
 from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import (
     JOB,
+    NEW_JOB,
     ExecutionSerializer,
     JobSerializer,
     ResumedJobSerializer,
 )
 from jobs.clock import database_now
+from jobs.idempotency import Made
 from jobs.models import Job
 from scheduling.upcoming import stored
 
 
-@extend_schema_view(
-    list=extend_schema(operation_id="list_jobs", summary="List jobs, newest first"),
-    create=extend_schema(operation_id="create_job", summary="Create a job"),
-    retrieve=extend_schema(operation_id="get_job", summary="Read a job"),
-    partial_update=extend_schema(operation_id="update_job", summary="Change a job from its next due time on"),
-    destroy=extend_schema(operation_id="delete_job", summary="Delete a job; its history stays"),
-)
+@describe_jobs
 class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.CreateModelMixin, TenantScoped):
     queryset = Job.objects.kept().select_related("owner")
     serializer_class = JobSerializer
     filterset_class = JobFilter
+    also_asked = [EXPAND]
     http_method_names = ["get", "post", "patch", "delete", "head", "options"]
 
     def get_queryset(self) -> QuerySet[Job]:
@@ -51,43 +56,82 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
             return Job.objects.none()
         return super().get_queryset().for_tenant(self.tenant)
 
+    def list(self, request: Request) -> Response:
+        wanted = read_expand(request)
+        jobs = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
+        return self.get_paginated_response(shown(jobs, wanted))
+
+    def retrieve(self, request: Request, pk: str) -> Response:
+        wanted = read_expand(request)
+        job = self.get_object()
+        [as_shown] = shown([job], wanted)
+        return tagged_unless_known(job, as_shown, request)
+
     def create(self, request: Request) -> Response:
-        wanted = services.NewJob(**JOB.read(request.data))
-        job = services.create_job(wanted, tenant=self.tenant, actor=request.user)
-        return self._answer(job, status.HTTP_201_CREATED)
+        values = NEW_JOB.read(request.data)
+        key = key_of(request, values.pop(FIELD, None))
+
+        def make() -> list[Job]:
+            return [services.create_job(services.NewJob(**values), tenant=self.tenant, actor=request.user)]
+
+        made, headers = once(key, "create_job", request.data, tenant=self.tenant, make=make)
+        return tagged(made[0], JOB.to_representation(made[0]), status.HTTP_201_CREATED, headers)
 
     @describe_bulk
     @action(detail=False, methods=["post"], parser_classes=[BoundedJSONParser])
     def bulk(self, request: Request) -> Response:
-        return Response(create_each(read_items(request.data), tenant=self.tenant, actor=request.user))
+        items, in_body = read_items(request.data)
+        key = key_of(request, in_body)
+
+        def make() -> Sequence[Made]:
+            return create_each(items, tenant=self.tenant, actor=request.user)
+
+        made, headers = once(key, "create_jobs", request.data, tenant=self.tenant, make=make)
+        return Response(told(made), headers=headers)
+
+    @describe_bulk_act("pause", "Pause")
+    @action(detail=False, methods=["post"], url_path="bulk/pause")
+    def bulk_pause(self, request: Request) -> Response:
+        return self._act_on_each(request, bulk_acts.pause_jobs)
+
+    @describe_bulk_act("resume", "Resume")
+    @action(detail=False, methods=["post"], url_path="bulk/resume")
+    def bulk_resume(self, request: Request) -> Response:
+        return self._act_on_each(request, bulk_acts.resume_jobs)
+
+    @describe_bulk_act("cancel", "Cancel")
+    @action(detail=False, methods=["post"], url_path="bulk/cancel")
+    def bulk_cancel(self, request: Request) -> Response:
+        return self._act_on_each(request, bulk_acts.cancel_jobs)
+
+    @describe_bulk_act("delete", "Delete")
+    @action(detail=False, methods=["post"], url_path="bulk/delete")
+    def bulk_delete(self, request: Request) -> Response:
+        return self._act_on_each(request, bulk_acts.delete_jobs)
 
     def partial_update(self, request: Request, pk: str) -> Response:
         job = self.get_object()
         serializer = self.get_serializer(job, data=request.data, partial=True)
         serializer.is_valid(raise_exception=True)
-        return self._answer(services.update_job(job, dict(serializer.validated_data), actor=request.user))
+        changes, versions = dict(serializer.validated_data), versions_allowed(request)
+        return self._answer(services.update_job(job, changes, actor=request.user, versions=versions))
 
     def destroy(self, request: Request, pk: str) -> Response:
-        services.delete_job(self.get_object(), actor=request.user)
+        services.delete_job(self.get_object(), actor=request.user, versions=versions_allowed(request))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    @extend_schema(operation_id="pause_job", summary="Make no more executions until resumed", request=None)
+    @describe_act("pause_job", "Make no more executions until resumed")
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:
         return self._answer(services.pause_job(self.get_object(), actor=request.user))
 
-    @extend_schema(
-        operation_id="resume_job",
-        summary="Go on with the next due time from now; says what was missed",
-        request=None,
-        responses=ResumedJobSerializer,
-    )
+    @describe_act("resume_job", "Go on with the next due time from now; says what was missed", ResumedJobSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
         resumed = services.resume_job(self.get_object(), actor=request.user)
-        return Response(ResumedJobSerializer(resumed).data)
+        return tagged(resumed.job, ResumedJobSerializer(resumed).data)
 
-    @extend_schema(operation_id="cancel_job", summary="End a job for good and cancel what waits", request=None)
+    @describe_act("cancel_job", "End a job for good and cancel what waits")
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
         return self._answer(services.cancel_job(self.get_object(), actor=request.user))
@@ -96,7 +140,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
         operation_id="run_job",
         summary="Run a job now, without disturbing its schedule",
         request=None,
-        responses={202: ExecutionSerializer},
+        responses={202: ExecutionSerializer, **problems(401, 403, 404, 409)},
     )
     @action(detail=True, methods=["post"])
     def run(self, request: Request, pk: str) -> Response:
@@ -107,7 +151,7 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
         operation_id="preview_job",
         summary="Show when a job runs next; if it is paused, when it would",
         parameters=[PreviewOptions],
-        responses=PreviewSerializer,
+        responses={200: PreviewSerializer, **problems(400, 401, 403, 404)},
     )
     @action(detail=True, methods=["get"], pagination_class=None, filterset_class=None)
     def preview(self, request: Request, pk: str) -> Response:
@@ -127,5 +171,9 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def backfill(self, request: Request, pk: str) -> Response:
         return answer_backfill(self.get_object(), request)
 
-    def _answer(self, job: Job, code: int = status.HTTP_200_OK) -> Response:
-        return Response(JOB.to_representation(job), status=code)
+    def _answer(self, job: Job) -> Response:
+        return tagged(job, JOB.to_representation(job))
+
+    def _act_on_each(self, request: Request, act: ActOnEach) -> Response:
+        ids = read_ids(request.data)
+        return Response(told_of_acts(ids, act(ids, tenant=self.tenant, actor=request.user)))

@@ -1,4 +1,4 @@
-"""Pages that stay fast however long the history: each starts where the last one ended."""
+"""Pages that stay fast however long the history: each starts where the last one ended, and nothing is counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 
 class NewestFirst(CursorPagination):
-    ordering = "-id"  # ids sort by time
+    ordering = "-id"  # ids sort by time, and no two are alike: a page neither repeats nor misses a row
     page_size = settings.PAGE_SIZE
     page_size_query_param = "page_size"
     max_page_size = 200
@@ -20,8 +20,11 @@ class NewestFirst(CursorPagination):
     def decode_cursor(self, request: Request) -> Any:
         try:
             cursor = super().decode_cursor(request)
-            if cursor is not None and cursor.position is not None:
-                self.read_position(cursor.position)
+            if cursor is not None:
+                if self.ordering == NewestFirst.ordering and (cursor.position is None or cursor.offset):
+                    raise ValueError("no cursor of ours, because ids are unique")
+                if cursor.position is not None:
+                    self.read_position(cursor.position)
         except (NotFound, ValueError, OverflowError):
             message = "is none of ours. Follow `next` and `previous` as they are, or begin without one."
             raise ValidationError({self.cursor_query_param: [message]}) from None

@@ -6,6 +6,7 @@ One table says which status a domain error has; views never catch them.
 from __future__ import annotations
 
 from http import HTTPStatus
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
@@ -15,28 +16,38 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from accounts.tenancy import MayOnlyLook, UnknownTenant
+from accounts.inviting import ForSomebodyElse, NoSuchInvitation
+from accounts.quota import QuotaExceeded
+from accounts.teams import LastOwner, NotAnOwner
+from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from execution.uploads import UploadTooLarge
 from jobs.dead_letters import SeveralTasks
+from jobs.idempotency import KeyInFlight, KeyReused
+from jobs.images import UnreadableImage
 from jobs.occurrences import InvalidWindow
 from jobs.policies import InvalidPolicy
-from jobs.states import IllegalMove
+from jobs.states import ChangedMeanwhile, IllegalMove
 from scheduling.recurrence import InvalidSchedule
 
 CONTENT_TYPE = "application/problem+json"
 DATABASE_AWAY = (OperationalError, InterfaceError)
+SHORTLY = "1"  # seconds: longer than a request takes
 RETRY_AFTER = "5"  # seconds: about what a database takes to come back
 
 Fault = dict[str, str]
 
 
-def problem(status: int, detail: str, errors: list[Fault] | None = None, headers: dict | None = None) -> Response:
-    """The answer for something that went wrong."""
+def problem(
+    status: int, detail: str, errors: list[Fault] | None = None, headers: dict | None = None, **more: Any
+) -> Response:
+    """The answer for something that went wrong; `more` are members that only this kind of problem has."""
     body: dict[str, Any] = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
         "status": status,
         "detail": detail,
+        **more,
     }
     if errors:
         body["errors"] = errors
@@ -46,14 +57,26 @@ def problem(status: int, detail: str, errors: list[Fault] | None = None, headers
 def problem_response(error: Exception, context: Any) -> Response | None:
     """DRF's exception handler. What it does not know is a bug, and answers 500."""
     set_rollback()
+    if isinstance(error, QuotaExceeded):
+        return _beyond_quota(error)
     if faults := faults_of(error):
         return _invalid(faults)
     match error:
-        case IllegalMove():
+        case IllegalMove() | LastOwner():
             return problem(409, str(error))
+        case NoSuchInvitation():
+            return problem(404, str(error))
+        case KeyInFlight():
+            return problem(409, str(error), headers={"Retry-After": SHORTLY})
+        case ChangedMeanwhile():
+            return problem(412, str(error))
+        case KeyReused():
+            return problem(422, str(error))
         case Http404() | ObjectDoesNotExist():
             return problem(404, "There is no such thing, or it is not yours to see. Check the id.")
-        case UnknownTenant() | MayOnlyLook() | PermissionDenied():
+        case UploadTooLarge():
+            return problem(413, str(error))
+        case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
         case exceptions.APIException():
             return problem(error.status_code, _detail(error), headers=_headers(error))
@@ -78,8 +101,10 @@ def faults_of(error: Exception) -> list[Fault]:
             return [{"field": field, "message": str(error)}]
         case SeveralTasks():
             return [{"field": "payload", "message": str(error)}]
-        case InvalidWindow() | InvalidPolicy():
+        case InvalidWindow() | InvalidPolicy() | UnreadableImage():
             return [{"field": error.field, "message": str(error)}]
+        case QuotaExceeded():
+            return [{"field": error.quota, "message": str(error)}]
         case exceptions.ValidationError():
             return _flatten(error.detail)
     return []
@@ -104,6 +129,15 @@ def _invalid(errors: list[Fault]) -> Response:
     return problem(400, detail, errors)
 
 
+def _beyond_quota(error: QuotaExceeded) -> Response:
+    """429 where waiting helps, and 403 where it does not."""
+    quota = {"name": error.quota, "limit": error.limit, "used": error.used, "wanted": error.wanted}
+    if error.again_in is None:
+        return problem(403, str(error), quota=quota)
+    headers = {"Retry-After": str(int(error.again_in.total_seconds()) + 1)}
+    return problem(429, str(error), headers=headers, quota=quota)
+
+
 def _flatten(detail: Any, path: str = "") -> list[Fault]:
     """DRF's nested errors as a flat list of field and message."""
     if isinstance(detail, dict):
@@ -124,5 +158,5 @@ def _headers(error: exceptions.APIException) -> dict[str, str]:
     if getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = error.auth_header
     if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait) + 1)
+        headers["Retry-After"] = str(ceil(error.wait))
     return headers

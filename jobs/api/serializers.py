@@ -7,12 +7,15 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from jobs.api.keys import KeyField
 from jobs.api.lean import LeanSerializer
+from jobs.api.logs import ProgressSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE, Resumed
 from jobs.states import Priority, choices
+from jobs.terms import LONGEST_TAG, MOST_TAGS, InvalidTags, read_tags
 
 
 class DocumentField(serializers.JSONField):
@@ -57,7 +60,32 @@ class SecondsField(serializers.FloatField):
         super().__init__(min_value=min_value, max_value=LONGEST, required=False, allow_null=True, **options)
 
 
+@extend_schema_field(
+    {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_TAG},
+        "maxItems": MOST_TAGS,
+        "example": ["billing", "team:data"],
+    }
+)
+class TagsField(serializers.Field):
+    """Short texts that jobs are grouped and found by. Kept in small letters, each once."""
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        try:
+            return read_tags(data)
+        except InvalidTags as error:
+            raise serializers.ValidationError(str(error)) from None
+
+    def to_representation(self, value: list[str]) -> list[str]:
+        return value
+
+
 class JobSerializer(LeanSerializer):
+    tags = TagsField(
+        required=False,
+        help_text=f"{MOST_TAGS} at most, of letters, digits and . : / @ + - _; large letters become small ones.",
+    )
     payload = PayloadField(required=False)
     schedule = ScheduleField(required=False, help_text="When to run; without one, now.")
     priority = PriorityField(required=False, help_text="Without one, normal.")
@@ -115,6 +143,7 @@ class JobSerializer(LeanSerializer):
             "catch_up_window",
             "catch_up_max",
             "overlap",
+            "tags",
             "status",
             "next_run_at",
             "owner",
@@ -124,8 +153,18 @@ class JobSerializer(LeanSerializer):
         read_only_fields = ["id", "status", "next_run_at", "created_at", "updated_at"]
 
 
+class NewJobSerializer(JobSerializer):
+    """A job as it is asked for. Beside what it is, what makes asking twice harmless."""
+
+    idempotency_key = KeyField(required=False, write_only=True)
+
+    class Meta(JobSerializer.Meta):
+        fields = [*JobSerializer.Meta.fields, "idempotency_key"]
+
+
 # One for all requests: to make one takes far longer than to ask it.
 JOB = JobSerializer()
+NEW_JOB = NewJobSerializer()
 
 
 class MissedSerializer(serializers.Serializer):
@@ -188,6 +227,17 @@ class ExecutionSerializer(serializers.ModelSerializer):
         }
 
 
+class ShownJobSerializer(JobSerializer):
+    """A job as it is read. How it is shown is told by `jobs.api.expanding`."""
+
+    last_execution = ExecutionSerializer(
+        required=False, allow_null=True, help_text="With expand=last_execution: that of its latest due time, if any."
+    )
+
+    class Meta(JobSerializer.Meta):
+        fields = [*JobSerializer.Meta.fields, "last_execution"]
+
+
 class MomentSerializer(serializers.Serializer):
     at = serializers.DateTimeField()
     event = serializers.CharField()
@@ -198,6 +248,9 @@ class ExecutionDetailSerializer(ExecutionSerializer):
     payload = PayloadField(source="effective_payload", read_only=True)
     attempts = AttemptSerializer(many=True, read_only=True)
     timeline = MomentSerializer(many=True, read_only=True)
+    progress = ProgressSerializer(
+        read_only=True, allow_null=True, default=None, help_text="How far it is, where its handler says so."
+    )
 
     class Meta(ExecutionSerializer.Meta):
         fields = [
@@ -208,6 +261,7 @@ class ExecutionDetailSerializer(ExecutionSerializer):
             "payload",
             "attempts",
             "timeline",
+            "progress",
         ]
         extra_kwargs = {
             **ExecutionSerializer.Meta.extra_kwargs,

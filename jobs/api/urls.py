@@ -4,9 +4,12 @@ from rest_framework.routers import SimpleRouter
 from jobs.api.audit import AuditViewSet
 from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
+from jobs.api.images import ImageView, NewImageView
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
+from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
+from jobs.api.signing import SigningSecretView
 from jobs.api.tasks import TaskViewSet
 
 router = SimpleRouter(trailing_slash=False)
@@ -20,5 +23,9 @@ router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
+    path("images", NewImageView.as_view({"post": "create"})),
+    path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),
+    path("signing-secret", SigningSecretView.as_view({"get": "retrieve"})),
     *router.urls,
 ]

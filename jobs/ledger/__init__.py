@@ -3,15 +3,17 @@
 Models make the same moves one row at a time. Here a batch costs one statement, and every
 statement carries its own guard (status, and `attempt` as the fencing token), so a caller may
 repeat it or race with another without harm. It decides nothing: callers say what moves where.
-New jobs and their audit events come in by the batch too.
+New jobs and their audit events come in by the batch too, and so do acts on many jobs.
 """
 
 from jobs.ledger.claiming import Attempted, Claim, claim, heartbeat, read_claims
 from jobs.ledger.inserting import insert
 from jobs.ledger.leasing import lease_due
+from jobs.ledger.moving import JobMove, move_jobs
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
 from jobs.ledger.skipping import NewSkip, skip
+from jobs.ledger.speaking import keep_lines, keep_progress
 from jobs.ledger.waiting import Going, WaitingFor, going_on, let_go, nap, waited_for
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Claim",
     "DueJob",
     "Going",
+    "JobMove",
     "NewExecution",
     "NewSkip",
     "NextRun",
@@ -29,11 +32,14 @@ __all__ = [
     "going_on",
     "heartbeat",
     "insert",
+    "keep_lines",
+    "keep_progress",
     "lease_due",
     "let_go",
     "let_rest",
     "lock_due",
     "mark_queued",
+    "move_jobs",
     "nap",
     "read_claims",
     "record",

@@ -1,4 +1,4 @@
-"""The nouns: jobs, their executions, the attempts that went wrong, and who did what.
+"""The nouns: jobs, their executions, the attempts that went wrong, what handlers said, and who did what.
 
 Models know neither scheduling nor execution. A change to one row is a verb here; what crosses
 into the due index, the broker or the audit trail is a function in `jobs.services`.
@@ -7,8 +7,22 @@ into the due index, the broker or the audit trail is a function in `jobs.service
 from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
+from jobs.models.idempotency import IdempotencyKey
 from jobs.models.job import Job
 from jobs.models.presence import Presence
 from jobs.models.replay import Replay
+from jobs.models.term import JobTerm
+from jobs.models.words import LogLine, Progress
 
-__all__ = ["Attempt", "AuditEvent", "Execution", "Job", "Presence", "Replay"]
+__all__ = [
+    "Attempt",
+    "AuditEvent",
+    "Execution",
+    "IdempotencyKey",
+    "Job",
+    "JobTerm",
+    "LogLine",
+    "Presence",
+    "Progress",
+    "Replay",
+]

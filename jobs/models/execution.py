@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery
 
 from accounts.models import Tenant
 from jobs.fingerprints import LENGTH
 from jobs.ids import highest_id, lowest_id
 from jobs.models.job import Job
+from jobs.models.term import JobTerm
 from jobs.states import (
     CLAIMABLE,
     UNFINISHED,
@@ -22,6 +24,9 @@ from jobs.states import (
     Status,
     choices,
 )
+
+RARE = (Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.RETRYING)  # entered by few executions
+MOST_JOBS = 1_000  # that executions are looked for by: of more, some execution comes along soon enough
 
 
 class ExecutionQuerySet(models.QuerySet["Execution"]):
@@ -72,6 +77,53 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def overdue(self, now: datetime) -> ExecutionQuerySet:
         """Those that should have moved by now: something went wrong, or nobody has started."""
         return self.filter(wake_at__lte=now).order_by("wake_at")
+
+    def standing(self, status: str) -> ExecutionQuerySet:
+        """Those of this status.
+
+        The rare ones have an index each, which the others never write to. What is unfinished is among those to be
+        woken, and of what completed there is always some nearby.
+        """
+        found = self.filter(status=status)
+        return found.filter(wake_at__isnull=False) if status in UNFINISHED else found
+
+    def caused_by(self, cause: str) -> ExecutionQuerySet:
+        found = self.filter(cause=cause)
+        # Said once more in the words of the index, which has only what no schedule made.
+        return found if cause == Cause.SCHEDULE else found.exclude(cause=Cause.SCHEDULE)
+
+    def tagged(self, tenant: Tenant, tags: Sequence[str]) -> ExecutionQuerySet:
+        """Those of jobs that have all of these tags now."""
+        jobs = JobTerm.objects.of_tag(tenant, tags[0]).values_list("job", flat=True)
+        for tag in tags[1:]:
+            jobs = jobs.filter(job__in=JobTerm.objects.of_tag(tenant, tag).values("job"))
+        return self._of_jobs(list(jobs[: MOST_JOBS + 1]), otherwise=Q(job__in=jobs))
+
+    def of_kind(self, tenant: Tenant, *, task: str | None = None, priority: int | None = None) -> ExecutionQuerySet:
+        """Those of a task or a priority, which an execution has from its job as that was then.
+
+        No index of executions knows them: every move of every execution would be a write to it. But jobs are found by
+        them, and executions by their jobs.
+        """
+        found = self
+        if task is not None:
+            found = found.filter(task=task)
+        if priority is not None:
+            found = found.filter(priority=priority)
+        own = Job.objects.for_tenant(tenant)
+        jobs = [*own.of_kind(tenant, task=task, priority=priority).values_list("pk", flat=True)[: MOST_JOBS + 1]]
+        jobs += own.filter(rerouted=True).values_list("pk", flat=True)[: MOST_JOBS + 1]
+        return found._of_jobs(jobs, otherwise=Q())
+
+    def _of_jobs(self, jobs: Sequence[UUID], *, otherwise: Q) -> ExecutionQuerySet:
+        """Those of few jobs, named one by one so that PostgreSQL knows how few; or `otherwise`, of too many."""
+        return self.filter(otherwise) if len(jobs) > MOST_JOBS else self.filter(job__in=set(jobs))
+
+    def latest_of(self, jobs: Sequence[Job]) -> dict[UUID, Execution]:
+        """The execution of the latest due time of each of these jobs that has any, in one statement."""
+        latest = Execution.objects.filter(job=OuterRef("pk")).order_by("-id").values("pk")[:1]
+        theirs = Job.objects.filter(pk__in=[job.pk for job in jobs]).values(latest_of=Subquery(latest))
+        return {one.job_id: one for one in self.filter(pk__in=theirs)}
 
     def cancel(self, reason: str, now: datetime) -> None:
         """Cancel every one that no worker holds, and ask for it where one does.
@@ -135,10 +187,14 @@ def _close_ranks(leaving: dict[UUID, Execution], now: datetime) -> None:
         return place
 
     jobs = {one.job_id for one in leaving.values()}
-    for one in Execution.objects.in_line().filter(job__in=jobs, waits_for__in=leaving).only("waits_for"):
-        Execution.objects.filter(pk=one.pk).update(waits_for=ahead_of(one.waits_for), wake_at=now)
-    for job in Job.objects.filter(pk__in=jobs, latest__in=leaving).only("latest"):
-        Job.objects.filter(pk=job.pk).update(latest=ahead_of(job.latest))
+    behind = list(Execution.objects.in_line().filter(job__in=jobs, waits_for__in=leaving).only("waits_for", "wake_at"))
+    for one in behind:
+        one.waits_for, one.wake_at = ahead_of(one.waits_for), now
+    Execution.objects.bulk_update(behind, ["waits_for", "wake_at"])
+    their_jobs = list(Job.objects.filter(pk__in=jobs, latest__in=leaving).only("latest"))
+    for job in their_jobs:
+        job.latest = ahead_of(job.latest)
+    Job.objects.bulk_update(their_jobs, ["latest"])
 
 
 class Execution(models.Model):
@@ -197,6 +253,13 @@ class Execution(models.Model):
                 include=["task", "finished_at"],
                 name="executions_dead_by_cause",
                 condition=Q(status=Status.FAILED, discarded_at=None),
+            ),
+            *(
+                models.Index(fields=["tenant", "-id"], name=f"executions_{status.lower()}", condition=Q(status=status))
+                for status in RARE
+            ),
+            models.Index(
+                fields=["tenant", "cause", "-id"], name="executions_asked_for", condition=~Q(cause=Cause.SCHEDULE)
             ),
             models.Index(fields=["wake_at"], name="executions_to_wake", condition=Q(wake_at__isnull=False)),
             models.Index(

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from accounts.models import Tenant
-from jobs.ids import new_job_id
+from accounts.models import Tenant, User
+from jobs.ids import lowest_id, new_job_id
+from jobs.models.term import JobTerm
 from jobs.policies import Misfire, Overlap
 from jobs.states import JOB_TRANSITIONS, IllegalMove, JobStatus, Priority, choices
 
 OF_TASK = "Empty: what the task says."
 OF_SETTINGS = "Empty: what the settings say."
+CLOCKS_DIFFER = timedelta(seconds=2)  # between the time in a job's id and `created_at`, where not one clock told both
 
 
 class JobQuerySet(models.QuerySet["Job"]):
@@ -37,6 +40,69 @@ class JobQuerySet(models.QuerySet["Job"]):
     def due(self, now: datetime) -> JobQuerySet:
         return self.filter(next_run_at__lte=now)
 
+    def standing(self, status: str) -> JobQuerySet:
+        """Those of this status. Whether one is due says the same once more, in the words of the indexes."""
+        return self.filter(status=status, next_run_at__isnull=status != JobStatus.ACTIVE)
+
+    def tagged(self, tenant: Tenant, tags: Sequence[str]) -> JobQuerySet:
+        """Those with all of these tags."""
+        found = self
+        for tag in tags:
+            found = found.filter(pk__in=JobTerm.objects.of_tag(tenant, tag).values("job"))
+        return found
+
+    def called(self, tenant: Tenant, words: Sequence[str]) -> JobQuerySet:
+        """Those in whose name some word begins with each of these."""
+        found = self
+        for word in words:
+            beginning = JobTerm.objects.beginning(tenant, word)
+            found = found.filter(Exists(beginning.filter(job=OuterRef("pk"))))
+        return found
+
+    def of_kind(
+        self, tenant: Tenant, *, task: str | None = None, priority: int | None = None, owner: User | None = None
+    ) -> JobQuerySet:
+        """Those of a task, a priority or an owner.
+
+        One index has all three, behind the tenant and in this order. To find by the second or the third, every
+        value that the ones before it have is named: they are few.
+        """
+        found = self
+        if task is not None:
+            found = found.filter(task=task)
+        elif priority is not None or owner is not None:
+            found = found.filter(task__in=tasks_of(tenant))
+        if priority is not None:
+            found = found.filter(priority=priority)
+        elif owner is not None:
+            found = found.filter(priority__in=list(Priority))
+        return found if owner is None else found.filter(owner=owner)
+
+    def created_between(self, start: datetime | None, end: datetime | None) -> JobQuerySet:
+        """Those created from `start` on and before `end`, found by their ids, which carry that time."""
+        found = self
+        if start is not None:
+            found = found.filter(created_at__gte=start, id__gte=lowest_id(start - CLOCKS_DIFFER))
+        if end is not None:
+            found = found.filter(created_at__lt=end, id__lt=lowest_id(end + CLOCKS_DIFFER))
+        return found
+
+    def next_between(self, start: datetime | None, end: datetime | None) -> JobQuerySet:
+        """Those whose next run is due from `start` on, and before `end`."""
+        found = self.scheduled()
+        if start is not None:
+            found = found.filter(next_run_at__gte=start)
+        return found if end is None else found.filter(next_run_at__lt=end)
+
+
+def tasks_of(tenant: Tenant) -> list[str]:
+    """The tasks that any job of the tenant has: one look into the index for each, however many jobs there are."""
+    tasks: list[str] = []
+    further = Job.objects.for_tenant(tenant).order_by("task").values_list("task", flat=True)
+    while task := further.filter(task__gt=tasks[-1] if tasks else "").first():
+        tasks.append(task)
+    return tasks
+
 
 class Job(models.Model):
     """The definition. Has `next_run_at` while, and only while, it is active."""
@@ -44,7 +110,7 @@ class Job(models.Model):
     id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="jobs", db_index=False)
     owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="jobs"
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="jobs", db_index=False
     )
     name = models.CharField(max_length=200, blank=True)
     task = models.CharField(max_length=100)
@@ -80,6 +146,7 @@ class Job(models.Model):
         help_text="What happens when a due time comes and the run before it is not over. "
         "Empty: skip for recurring jobs, allow for others.",
     )
+    tags = models.JSONField(default=list, blank=True)  # to be shown; what is searched are its terms
 
     status = models.CharField(max_length=10, choices=choices(JobStatus), default=JobStatus.ACTIVE)
     next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -87,6 +154,7 @@ class Job(models.Model):
     runs = models.PositiveIntegerField(default=0, editable=False)  # made by the present schedule
     latest = models.UUIDField(null=True, editable=False)  # the execution its schedule made last, of those meant to run
     leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
+    rerouted = models.BooleanField(default=False, editable=False)  # has executions of another task or priority
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
@@ -98,8 +166,12 @@ class Job(models.Model):
         ordering = ["-id"]
         permissions = [("operate_job", "Can run, pause, resume, cancel and backfill jobs")]
         indexes = [
-            models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant"),
+            models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant", condition=Q(deleted_at=None)),
             models.Index(fields=["next_run_at"], name="jobs_by_due_time", condition=Q(next_run_at__isnull=False)),
+            # A job that is due again is written to every index it is in, so there is one of these for all three.
+            models.Index(fields=["tenant", "task", "priority", "owner"], name="jobs_by_kind"),
+            models.Index(fields=["tenant", "status", "-id"], name="jobs_at_rest", condition=Q(next_run_at=None)),
+            models.Index(fields=["tenant"], name="jobs_rerouted", condition=Q(rerouted=True)),
         ]
         constraints = [
             models.CheckConstraint(
@@ -135,9 +207,13 @@ class Job(models.Model):
             status = JobStatus.ACTIVE if next_run_at else JobStatus.FINISHED
         self._change(status=status, next_run_at=next_run_at, **changes)
 
-    def _move(self, target: JobStatus, **changes: Any) -> None:
+    def check_move(self, target: JobStatus) -> None:
+        """Raise IllegalMove where the job cannot become this."""
         if target not in JOB_TRANSITIONS[JobStatus(self.status)]:
             raise IllegalMove(f"A job that is {self.status} cannot become {target}.")
+
+    def _move(self, target: JobStatus, **changes: Any) -> None:
+        self.check_move(target)
         self._change(status=target, **changes)
 
     def _change(self, **changes: Any) -> None:

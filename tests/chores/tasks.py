@@ -7,6 +7,7 @@ import os
 import time
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -78,3 +79,19 @@ def tidy(payload: Note, run: Run) -> None:
         raise RuntimeError("ended early")
     finally:
         Path(payload.file).write_text(note)
+
+
+@task("talk", time_limit=0.5, max_retries=0)
+def talk(then: Literal["return", "raise", "nap", "exit"], run: Run) -> None:
+    """Say something, and end in one of several ways."""
+    for number in range(3):
+        run.log(f"line {number}")
+    run.progress(0.7, "nearly")
+    time.sleep(0.1)
+    match then:
+        case "raise":
+            raise RuntimeError("as told")
+        case "nap":
+            time.sleep(600)
+        case "exit":
+            os._exit(3)

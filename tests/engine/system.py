@@ -15,8 +15,8 @@ from execution.processes import make_executor, make_recoverer
 from scheduling.processes import make_poller
 from tests.servers import names
 
-OURS = ("record", "send_email")
-CHORES = ("nap", "loop", "stubborn", "crash", "exit", "alone", "together", "tidy")  # tests.chores
+OURS = ("record", "http_request", "image_thumbnail", "send_email")
+CHORES = ("nap", "loop", "stubborn", "crash", "exit", "alone", "together", "tidy", "talk")  # tests.chores
 TASKS = (*OURS, *CHORES, "nothing")  # and the benchmarks' own
 PATIENCE = 20.0  # seconds a test waits for something that should happen at once
 

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 
+from execution.voice import Bounds
 from execution.workshop.threads import ThreadWorkshop
 from jobs.ledger import Claim
 from jobs.limits import Limits
@@ -25,6 +26,9 @@ class Recorded:
 
     def limits_of(self, claim: Any) -> Limits:
         return Limits()
+
+    def takes_batches(self, claim: Any) -> bool:
+        return False
 
     def run(self, claim: Any, run: Any) -> str:
         if claim.task in self.waits_for:
@@ -44,9 +48,12 @@ def runner() -> Recorded:
 
 @pytest.fixture
 def workshop(runner) -> Iterator[ThreadWorkshop]:
-    workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1))
+    workshop = ThreadWorkshop(runner, 2, end_grace=timedelta(seconds=1), bounds=Bounds(10, 1000))
     workshop.reported = []
-    workshop.start(lambda finished: workshop.reported.extend(claim.task for claim, _ in finished))
+    workshop.start(
+        lambda finished: workshop.reported.extend(claim.task for claim, _ in finished),
+        lambda claim, words: None,
+    )
     yield workshop
     workshop.close()
 

@@ -171,3 +171,14 @@ def test_an_executor_stopped_past_its_lease_cannot_write_and_stops_its_own_work(
     eventually(lambda: Execution.objects.filter(pk=execution.pk, attempt__gte=2))
     services.cancel_job(execution.job, actor=None)
     eventually(lambda: ended(execution))
+
+
+@pytest.mark.parametrize("then", ["return", "raise", "nap", "exit"])
+def test_what_a_handler_said_outlives_its_process_however_it_ends(run, then) -> None:
+    execution = run("talk", {"then": then})
+
+    eventually(lambda: ended(execution))
+
+    assert execution.status == (Status.COMPLETED if then == "return" else Status.FAILED)
+    assert [line.text for line in execution.log_lines.filter(attempt=1)] == ["line 0", "line 1", "line 2"]
+    assert execution.progress.fraction == 0.7 and execution.progress.message == "nearly"

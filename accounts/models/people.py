@@ -1,12 +1,17 @@
-"""Who is asking, and for whom: users, and the tenants that own everything."""
+"""Users, tenants, and who belongs where."""
 
 from __future__ import annotations
 
 import uuid
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+
+if TYPE_CHECKING:
+    from accounts.models.api_key import ApiKey
+
+OF_SETTINGS = "Empty: what the settings say. 0: no limit."
 
 
 class Standing(NamedTuple):
@@ -14,12 +19,20 @@ class Standing(NamedTuple):
 
     wanted: str | None  # the tenant, as the request names it
     membership: Membership | None
+    key: ApiKey | None = None  # if it is a key that asks, in its creator's name
 
 
 class User(AbstractUser):
     """A person who signs in. Owns nothing: jobs belong to a tenant."""
 
     standing: Standing | None = None  # where it was read together with the user
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Whoever sets a new password signs out everywhere: the old one may be why."""
+        changed = self._password is not None and not self._state.adding
+        super().save(*args, **kwargs)
+        if changed:
+            self.token_families.all().delete()
 
 
 class Tenant(models.Model):
@@ -28,6 +41,16 @@ class Tenant(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=150)
     members = models.ManyToManyField(User, through="Membership", related_name="tenants")
+    rate_limit = models.PositiveIntegerField(null=True, blank=True, help_text=f"Requests a minute. {OF_SETTINGS}")
+    max_active_jobs = models.PositiveIntegerField(
+        null=True, blank=True, help_text=f"Jobs that have a due time ahead. {OF_SETTINGS}"
+    )
+    max_payload_bytes = models.PositiveIntegerField(
+        null=True, blank=True, help_text=f"Of one job's payload, as JSON. {OF_SETTINGS}"
+    )
+    max_executions_a_day = models.PositiveIntegerField(
+        null=True, blank=True, help_text=f"Of a day in UTC; beyond, what people ask for is refused. {OF_SETTINGS}"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -52,3 +75,7 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.tenant} ({self.role})"
+
+    @property
+    def owns(self) -> bool:
+        return self.role == self.Role.OWNER

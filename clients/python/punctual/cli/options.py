@@ -1,0 +1,114 @@
+"""The words of the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime, timedelta
+from typing import Any
+
+from punctual.schedules import Schedule, at, cron, every
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parser(environment: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="punctual", epilog=environment, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    top.add_argument("--url", help="of the server")
+    top.add_argument("--tenant", help="to speak for")
+    top.add_argument("--json", action="store_true", help="print what the server says, a line each, and nothing else")
+    things = top.add_subparsers(dest="thing", required=True, metavar="jobs | executions | dead-letters | tasks | tail")
+    _jobs(things.add_parser("jobs", help="what to run, and when").add_subparsers(dest="act", required=True))
+    _executions(things.add_parser("executions", help="each run").add_subparsers(dest="act", required=True))
+    _dead(things.add_parser("dead-letters", help="what failed for good").add_subparsers(dest="act", required=True))
+    things.add_parser("tasks", help="what there is to run").add_subparsers(dest="act", required=True).add_parser("list")
+    tail = things.add_parser("tail", help="watch executions come and go, in a live table")
+    tail.add_argument("--job", help="of this job only")
+    tail.add_argument("--rounds", type=int, help="end after so many looks, one a second")
+    tail.set_defaults(act=None)
+    return top
+
+
+def _jobs(acts: Any) -> None:
+    create = acts.add_parser("create", help="store a job")
+    create.add_argument("task")
+    create.add_argument(
+        "payload", nargs="?", default="{}", type=_json, help="JSON, or - to read it from standard input"
+    )
+    create.add_argument("--name", default="")
+    create.add_argument("--priority", choices=["high", "normal", "low"])
+    create.add_argument("--tag", action="append", dest="tags")
+    create.add_argument("--idempotency-key")
+    create.add_argument("--wait", action="store_true", help="for its run; without a schedule that is at once")
+    when = create.add_mutually_exclusive_group()
+    when.add_argument("--at", type=_instant, dest="schedule", help="once, such as 2026-11-20T03:30:00Z")
+    when.add_argument("--every", type=_interval, dest="schedule", help="such as 90s, 10m, 6h, 1d")
+    when.add_argument("--cron", help="such as '30 10 * * 5'")
+    create.add_argument("--timezone", default="UTC", help="of --cron (default: UTC)")
+    _listed(acts, "status", "task", "tag", "search")
+    for act, told in {
+        "show": "all there is to know",
+        "pause": "make no more executions until resumed",
+        "resume": "go on",
+        "cancel": "end it for good",
+        "delete": "make it disappear; its history stays",
+        "preview": "when it runs next",
+    }.items():
+        acts.add_parser(act, help=told).add_argument("job")
+    run = acts.add_parser("run", help="now, whatever its schedule says")
+    run.add_argument("job")
+    run.add_argument("--wait", action="store_true", help="until it is over; exit status 1 unless it completed")
+
+
+def _executions(acts: Any) -> None:
+    _listed(acts, "status", "task", "job", "tag")
+    for act, told in {
+        "show": "one with its timeline",
+        "cancel": "end it",
+        "retry": "run it again",
+        "logs": "what it said",
+    }.items():
+        acts.add_parser(act, help=told).add_argument("execution")
+
+
+def _dead(acts: Any) -> None:
+    acts.add_parser("list", help="by cause")
+    for act in ("replay", "discard"):
+        which = acts.add_parser(act)
+        which.add_argument("ids", nargs="*")
+        which.add_argument("--fingerprint", help="all of this cause")
+
+
+def _listed(acts: Any, *filters: str) -> None:
+    listed = acts.add_parser("list", help="newest first")
+    for name in filters:
+        listed.add_argument(f"--{name}")
+    listed.add_argument("--most", type=int, default=20, help="lines (default: 20)")
+
+
+def schedule_of(options: argparse.Namespace) -> Schedule | None:
+    return cron(options.cron, options.timezone) if options.cron else options.schedule
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {error}. Quote it for the shell: '{{\"to\": …}}'") from None
+
+
+def _instant(text: str) -> Schedule:
+    try:
+        return at(datetime.fromisoformat(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _interval(text: str) -> Schedule:
+    number, unit = text[:-1], text[-1:]
+    if not number.isdigit() or unit not in UNITS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number with one of {', '.join(UNITS)} behind it")
+    return every(timedelta(seconds=int(number) * UNITS[unit]))

@@ -1,0 +1,123 @@
+"""What can be done, by the kind of thing that it is done to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from punctual.models import Execution, Job, Outcome
+from punctual.paging import every_one
+from punctual.transport import KEY_HEADER, Transport
+
+
+class Part:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+
+class Executions(Part):
+    def get(self, execution: str) -> Execution:
+        return self._read(self._transport.told("GET", f"/executions/{execution}"))
+
+    def list(self, **filters: Any) -> Iterator[Execution]:
+        """Latest due time first; filters are those of the API, such as `status`, `task`, `job` and `tag`."""
+        return every_one(self._transport, "/executions", filters, self._read)
+
+    def logs(self, execution: str, **filters: Any) -> Iterator[Mapping[str, Any]]:
+        return every_one(self._transport, f"/executions/{execution}/logs", filters, dict)
+
+    def cancel(self, execution: str) -> Execution:
+        return self._read(self._transport.told("POST", f"/executions/{execution}/cancel"))
+
+    def retry(self, execution: str) -> Execution:
+        """Run one that failed for good again, with all its retries."""
+        return self._read(self._transport.told("POST", f"/executions/{execution}/retry"))
+
+    def _read(self, told: Mapping[str, Any]) -> Execution:
+        return Execution.read(told, again=self.get)
+
+
+class Jobs(Part):
+    def create(
+        self,
+        task: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        schedule: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Job:
+        """Store a job; without a schedule it runs now. With a key of your own, also another process makes no second."""
+        body = {"task": task, "payload": dict(payload or {}), **more}
+        if schedule is not None:
+            body["schedule"] = dict(schedule)
+        return self._told("POST", "/jobs", body=body, headers={KEY_HEADER: idempotency_key or str(uuid4())})
+
+    def create_many(self, jobs: Sequence[Mapping[str, Any]], *, idempotency_key: str | None = None) -> list[Outcome]:
+        """Up to 1,000 in one call; an outcome for each, in their order."""
+        headers = {KEY_HEADER: idempotency_key or str(uuid4())}
+        answer = self._transport.ask("POST", "/jobs/bulk", body={"jobs": list(jobs)}, headers=headers)
+        return [Outcome.read(one) for one in answer.json()["results"]]
+
+    def get(self, job: str) -> Job:
+        return self._told("GET", f"/jobs/{job}")
+
+    def list(self, **filters: Any) -> Iterator[Job]:
+        """Newest first; filters are those of the API, such as `status`, `task`, `tag` and `search`."""
+        return every_one(self._transport, "/jobs", filters, Job.read)
+
+    def update(self, job: str | Job, **changes: Any) -> Job:
+        """Change a job from its next due time on. Given a Job as you have read it, Conflict if it was changed since."""
+        if isinstance(job, Job):
+            headers = {"If-Match": job.etag} if job.etag else {}
+            return self._told("PATCH", f"/jobs/{job.id}", body=changes, headers=headers)
+        return self._told("PATCH", f"/jobs/{job}", body=changes)
+
+    def delete(self, job: str) -> None:
+        self._transport.ask("DELETE", f"/jobs/{job}")
+
+    def pause(self, job: str) -> Job:
+        return self._told("POST", f"/jobs/{job}/pause")
+
+    def resume(self, job: str) -> Job:
+        return self._told("POST", f"/jobs/{job}/resume")
+
+    def cancel(self, job: str) -> Job:
+        return self._told("POST", f"/jobs/{job}/cancel")
+
+    def run(self, job: str) -> Execution:
+        """Run it now, whatever its schedule says."""
+        told = self._transport.told("POST", f"/jobs/{job}/run")
+        return Execution.read(told, again=Executions(self._transport).get)
+
+    def executions(self, job: str, **filters: Any) -> Iterator[Execution]:
+        read = Executions(self._transport)._read
+        return every_one(self._transport, f"/jobs/{job}/executions", filters, read)
+
+    def preview(self, job: str, count: int = 10) -> Any:
+        return self._transport.told("GET", f"/jobs/{job}/preview", query={"count": count})
+
+    def _told(self, method: str, path: str, **details: Any) -> Job:
+        answer = self._transport.ask(method, path, **details)
+        return Job.read(answer.json(), etag=answer.headers.get("ETag"))
+
+
+class Tasks(Part):
+    def list(self) -> list[Mapping[str, Any]]:
+        """Every task with the JSON schema of its payload, and its defaults."""
+        told = self._transport.told("GET", "/tasks")
+        return list(told["results"])
+
+
+class DeadLetters(Part):
+    def groups(self, **filters: Any) -> list[Mapping[str, Any]]:
+        """By cause, with how many there are of each."""
+        told = self._transport.told("GET", "/dead-letters", query=filters)
+        return list(told["results"])
+
+    def replay(self, **which: Any) -> Any:
+        return self._transport.told("POST", "/dead-letters/replay", body=which)
+
+    def discard(self, **which: Any) -> Any:
+        return self._transport.told("POST", "/dead-letters/discard", body=which)

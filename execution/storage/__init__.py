@@ -1,0 +1,1 @@
+"""Where files are kept, besides this machine's disk."""

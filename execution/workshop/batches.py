@@ -1,0 +1,119 @@
+"""Runs handlers that are given many executions at once, each of which still has its own attempt, limits and outcome.
+
+A generator answers for one after another: each answer counts from the moment it is given, and the time limit of each is
+counted from the answer before. A function that returns a list answers for all at the end, so that the time limit of
+each is counted from the beginning. Whoever is left without an answer through another's fault begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from inspect import isgeneratorfunction
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from execution.retry import GiveUpNow, Interrupted
+from execution.run import Run
+from execution.workshop.interruptible import Interruptible
+
+if TYPE_CHECKING:
+    from execution.workshop.threads import Place, ThreadWorkshop
+
+logger = structlog.get_logger(__name__)
+
+
+class NoAnswer(Exception):
+    """A handler of batches did not answer for each."""
+
+
+def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
+    """Have one task's handler answer for all of these."""
+    while places:
+        places = _call(workshop, places)
+
+
+def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:
+    """One call of the handler; return those that it left without an answer."""
+    called: list[tuple[Place, Any]] = []
+    for place in places:
+        try:
+            task, payload = workshop.runner.read(place.claim)
+        except GiveUpNow as error:
+            _conclude(workshop, place, partial(_told, error))
+        else:
+            called.append((place, payload))
+    if not called:
+        return []
+    places = [place for place, _ in called]
+    runs = [Run(place.claim.execution_id, place.claim.attempt, place.claim.tenant_id, place) for place in places]
+    handler = partial(task.handler, [payload for _, payload in called], runs)
+    if isgeneratorfunction(task.handler):
+        return _answered(workshop, places, handler())
+    try:
+        answers = _together(workshop, places, handler)
+    except Interrupted as error:
+        guilty = [place for place in places if place.interrupted_at is not None]
+        for place in guilty:
+            _conclude(workshop, place, partial(_told, error))
+        return [place for place in places if place not in guilty]
+    except BaseException as error:
+        answers = [error] * len(places)
+    return _answered(workshop, places, iter(answers))
+
+
+def _together(workshop: ThreadWorkshop, places: Sequence[Place], handler: Callable[[], Any]) -> Sequence[Any]:
+    """What the handler returns, while any of them being late interrupts it."""
+    call = Interruptible()
+    for place in places:
+        place.call = call
+        workshop.begin(place)
+    try:
+        answers = call.call(handler)
+    finally:
+        for place in places:
+            place.call = Interruptible()
+    if not isinstance(answers, (list, tuple)) or len(answers) != len(places):
+        count = len(answers) if isinstance(answers, (list, tuple)) else f"a {type(answers).__name__}"
+        raise NoAnswer(f"its handler answers for {len(places)} with {count}. Return a list, with an answer for each.")
+    return answers
+
+
+def _answered(workshop: ThreadWorkshop, places: Sequence[Place], answers: Iterator[Any]) -> Sequence[Place]:
+    each = Answers(answers)
+    for number, place in enumerate(places, start=1):
+        _conclude(workshop, place, each.next)
+        rest = places[number:]
+        if each.given < number:
+            break
+    if isinstance(answers, Generator):
+        try:
+            answers.close()
+        except BaseException as error:
+            logger.warning("batch.not_closed", task=places[0].claim.task, error=str(error))
+    return rest
+
+
+class Answers:
+    """Counts what it gives."""
+
+    def __init__(self, answers: Iterator[Any]) -> None:
+        self._answers = answers
+        self.given = 0
+
+    def next(self) -> Any:
+        try:
+            answer = next(self._answers)
+        except StopIteration:
+            raise NoAnswer("its handler has ended without an answer for it. Yield one for each.") from None
+        self.given += 1
+        return answer
+
+
+def _conclude(workshop: ThreadWorkshop, place: Place, answer: Callable[[], Any]) -> None:
+    workshop.conclude(place, partial(workshop.runner.outcome, place.claim, answer))
+
+
+def _told(error: BaseException) -> BaseException:
+    return error

@@ -1,0 +1,52 @@
+"""The term: one of the tags of a job, or one of the words of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db import connection, models
+
+from accounts.models import Tenant
+from jobs.terms import LONGEST_TERM, term_of_tag
+
+PAST_ALL = "\U0010ffff"  # sorts behind whatever may follow a beginning
+
+
+class JobTermQuerySet(models.QuerySet["JobTerm"]):
+    def of_tag(self, tenant: Tenant, tag: str) -> JobTermQuerySet:
+        return self.filter(tenant=tenant, term=term_of_tag(tag))
+
+    def beginning(self, tenant: Tenant, beginning: str) -> JobTermQuerySet:
+        """Those of words that begin so."""
+        own = self.filter(tenant=tenant)
+        if connection.vendor == "sqlite":  # whose LIKE knows no index, but whose texts are in the order of their bytes
+            return own.filter(term__gte=beginning, term__lt=beginning + PAST_ALL)
+        return own.filter(term__startswith=beginning)
+
+    def forget(self, jobs: Iterable[UUID]) -> None:
+        self.filter(job__in=list(jobs)).delete()
+
+
+class JobTerm(models.Model):
+    """Says where a job is found, and is written when it is created or edited only. See `jobs.terms`."""
+
+    pk = models.CompositePrimaryKey("job_id", "term")
+    # No constraints: they would look up both rows for every term, and neither is ever deleted under one.
+    job = models.ForeignKey("jobs.Job", models.CASCADE, related_name="terms", db_index=False, db_constraint=False)
+    tenant = models.ForeignKey(Tenant, models.CASCADE, related_name="+", db_index=False, db_constraint=False)
+    term = models.CharField(max_length=LONGEST_TERM)
+
+    objects = JobTermQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["tenant", "term", "-job"],
+                name="jobs_by_term",
+                opclasses=["uuid_ops", "varchar_pattern_ops", "uuid_ops"],  # beginnings, whatever the collation
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.term

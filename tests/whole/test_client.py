@@ -1,0 +1,92 @@
+"""The client and its command line against everything under one command, as whoever installs them would use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from punctual import Conflict, Invalid, NotFound, Punctual, every
+
+from tests.whole.person import DORA, Person
+from tests.whole.processes import free_port, ready_address, start
+
+CLIENT = Path(__file__).parents[2] / "clients" / "python"
+MAIL = {"to": "you@example.com", "subject": "Hello", "body": "From Punctual"}
+
+# What it speaks to is the same in every mode.
+pytestmark = pytest.mark.skipif(
+    os.environ.get("PUNCTUAL_TEST_MODE", "embedded") != "embedded", reason="runs in mode embedded only"
+)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    process = start("manage.py", "run_all", "--port", str(free_port()))
+    address = ready_address(process)
+    Person(address)  # registers
+    yield address
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+
+
+def test_a_job_from_its_creation_to_its_end(address: str) -> None:
+    with Punctual(address, username=DORA["username"], password=DORA["password"]) as punctual:
+        job = punctual.jobs.create("send_email", MAIL, schedule=every(3600), name="Hourly", idempotency_key="hourly")
+        again = punctual.jobs.create("send_email", MAIL, schedule=every(3600), name="Hourly", idempotency_key="hourly")
+        execution = punctual.jobs.run(job.id).wait()
+        renamed = punctual.jobs.update(job, name="Every hour")
+
+        assert again.id == job.id
+        assert execution.status == "COMPLETED" and execution.result == {"recipients": ["you@example.com"]}
+        assert execution.id in [one.id for one in punctual.jobs.executions(job.id)]
+        assert renamed.name == "Every hour" and renamed.etag != job.etag
+        with pytest.raises(Conflict):
+            punctual.jobs.update(job, name="by somebody who has read it before")
+        assert punctual.jobs.pause(job.id).status == "PAUSED"
+        assert punctual.jobs.resume(job.id).status == "ACTIVE"
+        assert len(punctual.jobs.preview(job.id, count=3)["runs"]) == 3
+        created, refused = punctual.jobs.create_many([{"task": "send_email", "payload": MAIL}, {"task": "nope"}])
+        assert (created.status, refused.status) == ("created", "invalid")
+        assert {one.id for one in punctual.jobs.list(page_size=1)} >= {job.id, created.job["id"]}
+        assert "send_email" in [task["name"] for task in punctual.tasks.list()]
+        with pytest.raises(Invalid) as raised:
+            punctual.jobs.create("send_email", {"subject": "to nobody"})
+        assert "payload.to" in [fault.field for fault in raised.value.errors]
+        punctual.jobs.delete(job.id)
+        with pytest.raises(NotFound):
+            punctual.jobs.get(job.id)
+
+
+def test_the_same_from_a_terminal(address: str) -> None:
+    created = punctual(address, "jobs", "create", "send_email", json.dumps(MAIL), "--name", "By hand", "--wait")
+    listed = punctual(address, "jobs", "list")
+    tailed = punctual(address, "--json", "tail", "--rounds", "1")
+    paused = punctual(address, "--json", "jobs", "create", "send_email", json.dumps(MAIL), "--every", "1h")
+    job = json.loads(paused.stdout)["id"]
+
+    assert created.returncode == 0 and '"status": "COMPLETED"' in created.stdout
+    assert "By hand" in listed.stdout and listed.stdout.startswith("ID ")
+    assert json.loads(tailed.stdout.splitlines()[0])["status"] == "COMPLETED"
+    assert json.loads(punctual(address, "--json", "jobs", "pause", job).stdout)["status"] == "PAUSED"
+    refused = punctual(address, "jobs", "create", "send_emial")
+    assert refused.returncode == 1 and "send_email" in refused.stderr and "Traceback" not in refused.stderr
+    misused = punctual(address, "jobs", "create", "send_email", "{not json")
+    assert misused.returncode == 2 and "not JSON" in misused.stderr
+    away = punctual(f"http://127.0.0.1:{free_port()}", "jobs", "run", job)
+    assert away.returncode == 1 and "Is it running?" in away.stderr
+
+
+def punctual(address: str, *words: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {
+        "PYTHONPATH": str(CLIENT),
+        "PUNCTUAL_URL": address,
+        "PUNCTUAL_USER": DORA["username"],
+        "PUNCTUAL_PASSWORD": DORA["password"],
+    }
+    return subprocess.run([sys.executable, "-m", "punctual", *words], env=env, capture_output=True, text=True)
