@@ -14,13 +14,12 @@ from django.template.response import TemplateResponse
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from jobs import backfill
+from jobs.admin.job_acts import REFUSALS
 from jobs.admin.lists import address_of
 from jobs.admin.permissions import OPERATE_JOBS, require
 from jobs.backfill import FASTEST, RATE
 from jobs.clock import database_now
-from jobs.models import Job
 from jobs.occurrences import InvalidWindow
-from jobs.states import IllegalMove
 
 ISO = "%Y-%m-%dT%H:%M"
 LISTED = 100  # due times of a plan
@@ -60,7 +59,7 @@ def backfill_view(request: HttpRequest, job_id: UUID, model_admin: Any) -> HttpR
             planned = backfill.plan(job, **window, rate=wanted["rate"])
         except InvalidWindow as error:
             form.add_error({"from": "start", "to": "end"}.get(error.field), str(error))
-        except (IllegalMove, Job.DoesNotExist) as error:
+        except REFUSALS as error:
             form.add_error(None, str(error))
     shared = {**model_admin.admin_site.each_context(request), "opts": model_admin.opts, "title": f"Backfill {job}"}
     own = {"job": job, "form": form, "planned": planned, "listed": LISTED, "back": address_of(job)}

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from jobs.admin.lists import address_of
-from jobs.models import Attempt, Execution
+from jobs.models import Attempt, Execution, LogLine, Progress
 from jobs.timeline import Moment, timeline
 
+MOST_LINES = 500  # of a log: who needs more asks the API for all of it
 TONES = {
     "completed": "good",
     "failed": "bad",
@@ -37,6 +38,19 @@ class ExecutionPage:
     @cached_property
     def attempts(self) -> list[Attempt]:
         return list(self.execution.attempts.all())
+
+    @cached_property
+    def log_lines(self) -> list[LogLine]:
+        """The last ones, as they were written."""
+        return list(self.execution.log_lines.order_by("-attempt", "-number")[:MOST_LINES])[::-1]
+
+    @cached_property
+    def progress(self) -> Progress | None:
+        return Progress.objects.filter(pk=self.execution.pk).first()
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.progress.fraction) if self.progress else 0
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
+from unfold.widgets import (
+    UnfoldAdminDecimalFieldWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.admin.editors import PayloadEditor, ScheduleEditor
@@ -17,6 +22,7 @@ from jobs.new_jobs import IMMEDIATELY
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
 from jobs.states import JobStatus, Priority, choices
+from jobs.terms import InvalidTags, read_tags
 from scheduling.recurrence import InvalidSchedule, parse_schedule
 
 
@@ -47,7 +53,28 @@ def whole_number(most: int, text: str, least: int = 1) -> forms.IntegerField:
     )
 
 
+class TagsField(forms.CharField):
+    """Tags as people write them: with commas or blanks between them."""
+
+    def __init__(self) -> None:
+        text = "What it can be found by, such as billing, team:data. With commas or blanks between them."
+        super().__init__(required=False, help_text=text, widget=UnfoldAdminTextInputWidget())
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:
+        try:
+            return read_tags(super().clean(value).replace(",", " ").split())
+        except InvalidTags as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+
 class JobForm(forms.ModelForm):
+    tags = TagsField()
     task = forms.ChoiceField(choices=task_choices, widget=UnfoldAdminSelectWidget())
     payload = forms.JSONField(required=False, widget=PayloadEditor())
     schedule = forms.JSONField(required=False, widget=ScheduleEditor())
@@ -81,7 +108,7 @@ class JobForm(forms.ModelForm):
 
     class Meta:
         model = Job
-        fields = ["name", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
+        fields = ["name", "tags", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
 
     def clean_payload(self) -> Any:
         payload = self.cleaned_data["payload"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from unfold.admin import ModelAdmin
 
@@ -14,7 +15,7 @@ from jobs import services
 from jobs.admin.acts import WithActs
 from jobs.admin.backfill import backfill_view
 from jobs.admin.forms import JobForm
-from jobs.admin.job_acts import JOB_ACTS
+from jobs.admin.job_acts import JOB_ACTS, REFUSALS
 from jobs.admin.job_page import JobPage
 from jobs.admin.lists import LongList, TaskFilter, identifier
 from jobs.admin.permissions import OPERATE_JOBS, Operable
@@ -24,7 +25,7 @@ from jobs.models import Job
 from jobs.shown import NOTHING, badge, moment
 from jobs.states import JobStatus, Priority, choices
 
-COPIED = ("name", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES)
+COPIED = ("name", "tags", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES)
 
 
 class PriorityFilter(admin.SimpleListFilter):
@@ -43,7 +44,7 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
     operate = OPERATE_JOBS
     form = JobForm
     change_form_template = "admin/jobs/job/change_form.html"
-    list_display = ["title", "state", "task", "next_run", "urgency", "tenant"]
+    list_display = ["title", "state", "task", "labels", "next_run", "urgency", "tenant"]
     list_filter = [PriorityFilter, TaskFilter]
     list_select_related = ["tenant"]
     tab_param = "status__exact"
@@ -57,7 +58,7 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
     actions = [act.as_action() for act in JOB_ACTS]
     compressed_fields = False
     fieldsets = [
-        (None, {"fields": ["name", "tenant"]}),
+        (None, {"fields": ["name", "tags", "tenant"]}),
         ("What it runs", {"fields": ["task", "payload"]}),
         ("When it runs", {"fields": ["schedule"]}),
         ("Priority, retries and limits", {"fields": ["priority", *LIMITS], "classes": ["collapse"]}),
@@ -67,6 +68,10 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
     @admin.display(description="job")
     def title(self, job: Job) -> str:
         return str(job)
+
+    @admin.display(description="tags")
+    def labels(self, job: Job) -> str:
+        return ", ".join(job.tags) or NOTHING
 
     @admin.display(description="state")
     def state(self, job: Job) -> str:
@@ -115,6 +120,14 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
             }
             context["may_operate"] = self.has_operate_permission(request, job)
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """What the services refuse though the form was fine, because of what others did meanwhile, is told."""
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except REFUSALS as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return redirect(request.get_full_path())
 
     def save_model(self, request: HttpRequest, obj: Job, form: JobForm, change: bool) -> None:
         fields = form.cleaned_data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from accounts.models import User
+from accounts.quota import QuotaExceeded
 from jobs import services
 from jobs.admin.acts import Act, each
 from jobs.models import Job
@@ -35,7 +36,7 @@ def _may(job: Job, status: JobStatus) -> bool:
     return status in JOB_TRANSITIONS[JobStatus(job.status)]
 
 
-REFUSALS = (IllegalMove, Job.DoesNotExist)
+REFUSALS = (IllegalMove, QuotaExceeded, Job.DoesNotExist)
 RUN = Act(
     "run",
     "Run now",

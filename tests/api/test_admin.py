@@ -14,9 +14,9 @@ from accounts.services import register_admin
 from jobs import services
 from jobs.admin import lists
 from jobs.ids import execution_id
-from jobs.models import Attempt, Execution, Job
+from jobs.models import Attempt, Execution, Job, LogLine, Progress
 from jobs.services import NewJob
-from jobs.states import AttemptOutcome, Status
+from jobs.states import AttemptOutcome, Level, Status
 
 pytestmark = pytest.mark.django_db
 
@@ -341,3 +341,27 @@ def test_a_cancelled_job_cannot_be_edited(root, job, team) -> None:
     answer = root.post(reverse("admin:jobs_job_change", args=[job.pk]), form(team, name="Again"))
 
     assert answer.status_code == 200 and "Create a new one" in answer.content.decode()
+
+
+def test_tags_are_written_as_people_do_and_kept_as_the_api_keeps_them(root, team) -> None:
+    root.post(reverse("admin:jobs_job_add"), form(team, tags="Billing, team:data billing"))
+
+    job = Job.objects.get()
+    assert job.tags == ["billing", "team:data"]
+    assert 'value="billing, team:data"' in root.get(reverse("admin:jobs_job_change", args=[job.pk])).content.decode()
+
+
+def test_what_is_no_tag_is_told_beside_the_field(root, team) -> None:
+    answer = root.post(reverse("admin:jobs_job_add"), form(team, tags="#!"))
+
+    assert "is no tag" in answer.context["adminform"].form.errors["tags"][0]
+
+
+def test_what_a_handler_said_and_how_far_it_is_are_shown(root, execution) -> None:
+    now = timezone.now()
+    LogLine.objects.create(execution=execution, attempt=1, number=1, at=now, level=Level.INFO, text="page 3 of 4")
+    Progress.objects.create(execution=execution, attempt=1, number=2, fraction=0.75, message="nearly there", at=now)
+
+    page = root.get(reverse("admin:jobs_execution_change", args=[execution.pk])).content.decode()
+
+    assert "page 3 of 4" in page and "75 %" in page and "nearly there" in page
