@@ -5,7 +5,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 RANDOM_KEY := $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))'
 
-.PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean
+.PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean screenshots
 
 run: export DEMO ?= true
 run: .venv/runs
@@ -23,6 +23,9 @@ SECONDS ?= 60
 SEED ?= 1
 chaos: .venv/tests
 	@$(BIN)/python -m tests.chaos --seconds $(SECONDS) --seed $(SEED) --mode both
+
+screenshots: .venv/tests
+	@$(BIN)/python -m tests.browser.screenshots
 
 oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle

@@ -63,13 +63,14 @@ def ready(stored: int) -> list[Act]:
     from django.utils import timezone
 
     from benchmarks.acts import Day
+    from benchmarks.dashboard import Dashboard
     from benchmarks.load import distant, history
     from benchmarks.pages import Pages
 
     history(stored, of_jobs=JOBS)
     distant(DISTANT)
     pages = Pages(timezone.now() - timedelta(seconds=stored / 2))
-    return [*Day().acts(), *pages.acts(), *pages.searched()]
+    return [*Day().acts(), *pages.acts(), *pages.searched(), *Dashboard().acts()]
 
 
 if __name__ == "__main__":

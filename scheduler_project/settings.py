@@ -71,13 +71,6 @@ IDEMPOTENCY_KEPT = env_seconds("IDEMPOTENCY_KEPT", 24 * 3600)  # how long a requ
 
 PAGE_SIZE = 50
 
-# The dashboard.
-DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
-SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
-PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
-LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "overview"
-
 # Accounts.
 ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
 REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
@@ -133,6 +126,13 @@ STORAGES = {
 IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes can be more than memory holds
 IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
 IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
+
+# The dashboard.
+DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
+SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
+PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
 
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")

@@ -162,8 +162,19 @@ class Live {
       [output.dataset.liveState, output.textContent] = this.state;
     }
     for (const message of this.main.querySelectorAll(":scope > .message[role=status]")) fresh.prepend(message.cloneNode(true));
+    // Whoever looks at the end of a log goes on looking at its end.
+    const followed = [...this.main.querySelectorAll("[data-follows]")].filter(atEnd).map((log) => log.id);
     morph(this.main, fresh);
+    for (const id of followed) toEnd(document.getElementById(id));
   }
+}
+
+function atEnd(log) {
+  return log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
+}
+
+function toEnd(log) {
+  if (log) log.scrollTop = log.scrollHeight;
 }
 
 // --- the rest ------------------------------------------------------------------------------------------------------
@@ -180,5 +191,6 @@ document.addEventListener("submit", (event) => {
 setUpTheme();
 writeTimes(document);
 setInterval(() => document.hidden || writeTimes(document), 1000);
+document.querySelectorAll("[data-follows]").forEach(toEnd);
 const main = document.querySelector("main[data-live]");
 if (main) new Live(main);

@@ -10,6 +10,7 @@ from jobs.api.load import ScheduleLoadView
 from jobs.api.logs import ExecutionLogsView
 from jobs.api.schedules import SchedulePreviewView
 from jobs.api.signing import SigningSecretView
+from jobs.api.stats import StatsView
 from jobs.api.tasks import TaskViewSet
 
 router = SimpleRouter(trailing_slash=False)
@@ -23,6 +24,7 @@ router.register("audit", AuditViewSet)
 urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
+    path("stats", StatsView.as_view({"get": "retrieve"})),
     path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
     path("images", NewImageView.as_view({"post": "create"})),
     path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),

@@ -14,12 +14,10 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from accounts import services
+from accounts import attempts, services
 from accounts.api.serializers import TAKEN, RegistrationSerializer
 from jobs.dashboard.viewer import choose
 from jobs.dashboard.windows import guarded, window
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 sign_in = guarded(
     LoginView.as_view(
@@ -57,11 +55,14 @@ def register(request: HttpRequest) -> HttpResponse:
     form = Registration(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
+            attempts.count_registration(request)
             user = services.register(**form.checked.validated_data)
         except IntegrityError:  # somebody was quicker
             form.add_error("username", TAKEN)
+        except attempts.TooManyAttempts as error:
+            form.add_error(None, str(error.detail))
         else:
-            login(request, user, backend=BACKEND)
+            login(request, user)
             return redirect("overview")
     return render(request, "dashboard/register.html", {"form": form})
 

@@ -10,24 +10,26 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from execution.registry import registry
-from jobs import dead_letters, services
+from jobs import services
 from jobs.dashboard.paging import paged
 from jobs.dashboard.windows import done, must_change, shown, window
-from jobs.models import Execution
+from jobs.models import LogLine, Progress
 from jobs.states import FINAL, IllegalMove, Status
 from jobs.stats.unfinished import name_jobs
 from jobs.timeline import timeline
 
 UNREAD = ("payload", "result")
+LINES = 200  # of the log, the latest: the API has them all
 
 
 @window
 def execution_list(request: HttpRequest) -> HttpResponse:
     rows = request.viewer.executions.defer(*UNREAD)
     if (status := request.GET.get("status")) in set(Status):
-        rows = rows.in_status(status)
+        rows = rows.standing(status)
     if task := request.GET.get("task"):
-        rows = rows.filter(task=task)
+        scope = request.viewer.scope
+        rows = rows.filter(task=task) if scope is None else rows.of_kind(scope, task=task)
     page = paged(request, rows)
     name_jobs(page.rows)
     context = {
@@ -49,6 +51,8 @@ def execution_page(request: HttpRequest, pk: UUID) -> HttpResponse:
         "moments": timeline(execution),
         "attempts": execution.attempts.order_by("-number"),
         "payload": execution.effective_payload,
+        "progress": Progress.objects.filter(execution=execution).first(),
+        "lines": list(LogLine.objects.filter(execution=execution).order_by("-attempt", "-number")[:LINES])[::-1],
         "may_change": request.viewer.may_change(execution.tenant),
         "over": execution.status in FINAL,
         "dead": execution.status == Status.FAILED and execution.discarded_at is None,
@@ -75,7 +79,9 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
 def replay(request: HttpRequest, pk: UUID) -> HttpResponse:
     execution = request.viewer.execution(pk)
     must_change(request, execution.tenant)
-    if not dead_letters.replay(Execution.objects.filter(pk=pk), actor=request.user):
-        messages.error(request, "It is no dead letter any more, or its job has ended.")
+    try:
+        services.retry_execution(execution, actor=request.user)
+    except IllegalMove as error:
+        messages.error(request, str(error))
         return redirect("run", pk)
     return done(request, "It runs again, with all its retries.", "run", pk)

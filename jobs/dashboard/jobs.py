@@ -9,10 +9,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
+from accounts.models import Tenant
+from accounts.quota import QuotaExceeded
 from execution.registry import registry
 from jobs import services
 from jobs.clock import database_now
@@ -22,9 +25,10 @@ from jobs.dashboard.windows import done, must_change, shown, window
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
 from jobs.occurrences import list_occurrences
-from jobs.outcomes import Outcome
+from jobs.outcomes import Missed, Outcome
 from jobs.states import JobStatus
 from jobs.stats.job import calendar_of, past_of
+from jobs.terms import MOST_SOUGHT, InvalidTags, read_tag, words_of
 from scheduling.recurrence import describe, preview
 from scheduling.upcoming import stored
 
@@ -32,12 +36,13 @@ UPCOMING = 10  # runs
 LOOKS_BACK = timedelta(days=7)  # for due times that did not run
 DUE_TIMES = 300  # of them, at most, and so many shown:
 SHOWN = 12
+LOOKED_THROUGH = 20_000  # jobs of all tenants, for staff who search among them
 WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING)
 
 
 @window
 def job_list(request: HttpRequest) -> HttpResponse:
-    jobs = _filtered(request.viewer.jobs, request.GET)
+    jobs = _filtered(request.viewer.jobs, request.viewer.scope, request.GET)
     page = paged(request, jobs)
     for job in page.rows:
         job.words = describe(_schedule(job))
@@ -93,7 +98,7 @@ def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
     do, told = ACTS[act]
     try:
         outcome = do(job, actor=request.user)
-    except services.IllegalMove as error:
+    except (services.IllegalMove, QuotaExceeded) as error:
         messages.error(request, str(error))
         return redirect("job", pk)
     if isinstance(outcome, services.Resumed) and outcome.missed.count:
@@ -101,14 +106,23 @@ def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
     return done(request, told, "job", pk)
 
 
-def _filtered(jobs: JobQuerySet, wanted: Any) -> JobQuerySet:
-    if text := wanted.get("q", "").strip():
-        jobs = jobs.filter(name__icontains=text[:200])
+def _filtered(jobs: JobQuerySet, scope: Tenant | None, wanted: Any) -> JobQuerySet:
+    """As the API does it; what is not understood finds nothing."""
     if (status := wanted.get("status")) in set(JobStatus):
-        jobs = jobs.in_status(status)
-    if task := wanted.get("task"):
-        jobs = jobs.filter(task=task)
-    return jobs
+        jobs = jobs.standing(status)
+    words, tag, task = words_of(wanted.get("q", ""))[:MOST_SOUGHT], wanted.get("tag", "").strip(), wanted.get("task")
+    if scope is None:  # terms and kinds are a tenant's: of all tenants' jobs, the latest are looked through
+        latest = Job.objects.order_by("-id").values("pk")[:LOOKED_THROUGH]
+        narrowed = Q(**{"task": task} if task else {}) & Q(*(Q(name__icontains=word) for word in words))
+        return jobs.filter(narrowed, pk__in=latest) if words or task else jobs
+    if words:
+        jobs = jobs.called(scope, words)
+    if tag:
+        try:
+            jobs = jobs.tagged(scope, [read_tag(tag)])
+        except InvalidTags:
+            return jobs.none()
+    return jobs.of_kind(scope, task=task) if task else jobs
 
 
 def _schedule(job: Job) -> Any:
@@ -118,4 +132,6 @@ def _schedule(job: Job) -> Any:
 def _not_run(job: Job, now: datetime) -> list[Any]:
     """Why due times of the last days did not run, the latest first."""
     page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
-    return [one for one in page.occurrences if one.outcome not in WENT_WELL][::-1][:SHOWN]
+    # The instant of its creation may be a due time of its schedule: nobody expected that one.
+    told = (one for one in page.occurrences if one.missed_because is not Missed.NOT_CREATED)
+    return [one for one in told if one.outcome not in WENT_WELL][::-1][:SHOWN]

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs.dashboard import accounts, dead_letters, executions, jobs, overview
+from jobs.dashboard import accounts, dead_letters, executions, jobs, keys, overview
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -16,6 +16,8 @@ urlpatterns = [
     path("executions/<uuid:pk>/replay-edited", dead_letters.replay_edited, name="replay-edited"),
     path("dead-letters", dead_letters.dead_letter_list, name="dead-letters"),
     path("dead-letters/act", dead_letters.act_on_cause, name="act-on-cause"),
+    path("keys", keys.key_list, name="keys"),
+    path("keys/<uuid:pk>/revoke", keys.revoke, name="revoke-key"),
     path("sign-in", accounts.sign_in, name="sign-in"),
     path("sign-out", accounts.sign_out, name="sign-out"),
     path("register", accounts.register, name="sign-up"),

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from pydantic import BaseModel, Field
 
-from execution.registry import Run, task
+from execution.registry import task
+from execution.run import Run
 
 SOON = timedelta(seconds=1)
 
@@ -35,10 +36,13 @@ def ping(payload: Nothing, run: Run) -> dict[str, str]:
 def report(payload: Lasting, run: Run) -> dict[str, int]:
     """Take a while, in steps."""
     pages = 10
-    for _page in range(pages):
+    for page in range(pages):
+        run.progress(page / pages, f"page {page + 1} of {pages}")
         if run.cancelled:
             raise RuntimeError("the report was called off")
         time.sleep(payload.seconds / pages)
+        run.log(f"page {page + 1} drawn")
+    run.progress(1, "done")
     return {"pages": pages}
 
 
@@ -47,6 +51,7 @@ def sync(payload: Failing, run: Run) -> dict[str, int]:
     """Fail at first, and recover."""
     time.sleep(0.3)
     if run.attempt <= payload.failures:
+        run.log("no answer from the other side", level="warning")
         raise ConnectionError(f"{payload.error} (attempt {run.attempt})")
     return {"rows": 1200 + run.attempt}
 
@@ -55,4 +60,4 @@ def sync(payload: Failing, run: Run) -> dict[str, int]:
 def charge(payload: Failing, run: Run) -> None:
     """Fail each time: what ends among the dead letters."""
     time.sleep(0.2)
-    raise ValueError(f"card declined for invoice {run.idempotency_key[:8]}")
+    raise ValueError(f"card declined for invoice {run.execution_id.int % 10_000}")

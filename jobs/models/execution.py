@@ -33,9 +33,6 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def for_tenant(self, tenant: Tenant) -> ExecutionQuerySet:
         return self.filter(tenant=tenant)
 
-    def in_status(self, status: str) -> ExecutionQuerySet:
-        return self.filter(status=status)
-
     def unfinished(self) -> ExecutionQuerySet:
         return self.filter(status__in=UNFINISHED)
 

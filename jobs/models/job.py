@@ -30,9 +30,6 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those nobody has deleted. Deleted ones stay, for the sake of their history."""
         return self.filter(deleted_at=None)
 
-    def in_status(self, status: str) -> JobQuerySet:
-        return self.filter(status=status)
-
     def scheduled(self) -> JobQuerySet:
         """Those that have a due time ahead, or behind and not yet recorded."""
         return self.filter(next_run_at__isnull=False)

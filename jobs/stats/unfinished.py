@@ -1,8 +1,8 @@
 """What runs and what waits, of everybody at once.
 
 One read of the executions that carry `wake_at`, by its index, serves all tenants: it has the unfinished ones and
-no others. It is bounded; with a longer backlog, what runs comes first (a lease ends sooner than a queue's patience), and
-the numbers are told to be at least so many.
+no others. It is bounded; with a longer backlog, what runs comes first (a lease ends sooner than a queue's patience),
+and the numbers are told to be at least so many.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which of a tenant's jobs run next.
 
-The index of due times is everybody's. So the jobs that are due first are looked through for the tenant's, and if too few
-of them are, the tenant's newest jobs besides. Each look has a bound: a tenant with more jobs than that, none of which
+The index of due times is everybody's. So the jobs that are due first are looked through for the tenant's, and if
+too few are, the tenant's newest jobs besides. Each look has a bound: a tenant with more jobs than that, none of which
 is among the first, may miss some.
 """
 

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from jobs.dashboard.charts.scale import count_told, seconds_told
 
 register = template.Library()
-register.filter("seconds", lambda value: "–" if value is None else seconds_told(value))
+register.filter("seconds", lambda value: "–" if value in (None, "") else seconds_told(value))
 register.filter("count", count_told)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import Server
@@ -25,11 +25,12 @@ from tests.servers.order import Unavailable
 if not settings.EMBEDDED:
     collect_ignore_glob = ["test_*.py"]
 
-PATIENCE = 30_000  # milliseconds for whatever should be seen soon, on a machine with much else to do
+PATIENCE = 60_000  # milliseconds for whatever should be seen soon, on a machine with much else to do
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
 PageOf = Callable[..., Page]
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +43,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(told)
         print(f"\n{told}", file=sys.__stderr__, flush=True)
         pytest.skip(told)
-    # Playwright's own event loop lives in this thread, and Django would take all other tests here for asynchronous ones.
+    # Playwright's own event loop lives in this thread: Django would take all other tests here for asynchronous ones.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=list(chromium.ARGUMENTS))
@@ -112,7 +113,7 @@ def page_of(browser: Browser, server: Server, watch: Watch, signed_in: dict[str,
     contexts = []
 
     def open_page(user: str | None, viewport: dict[str, int] = WIDE, *, dark: bool = False) -> Page:
-        state = None if user is None else signed_in.get(user) or _sign_in(browser, server, user)
+        state = None if user is None else signed_in.get(user) or sign_in(browser, server, user)
         if user is not None:
             signed_in[user] = state
         context = browser.new_context(
@@ -133,7 +134,7 @@ def page_of(browser: Browser, server: Server, watch: Watch, signed_in: dict[str,
         context.close()
 
 
-def _sign_in(browser: Browser, server: Server, user: str) -> Any:
+def sign_in(browser: Browser, server: Server, user: str) -> Any:
     server.register(user)
     context = browser.new_context(base_url=server.url)
     context.set_default_timeout(PATIENCE)

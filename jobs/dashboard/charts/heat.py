@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from statistics import median_low
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -19,11 +20,11 @@ EVERY = 3  # hours from label to label
 
 def chart(report: Report) -> SafeString:
     squares = [sum(report.minutes[at : at + MINUTES]) for at in range(0, len(report.minutes), MINUTES)]
-    most = max(squares, default=0)
+    usual, most = median_low(squares), max(squares)
     paths: dict[int, list[str]] = defaultdict(list)
     for number, runs in enumerate(squares):
         column, row = divmod(number, ROWS)
-        paths[_level(runs, most)].append(f"M{column * STEP + 1} {row * STEP + 1}h{SIZE}v{SIZE}h-{SIZE}z")
+        paths[_level(runs, usual, most)].append(f"M{column * STEP + 1} {row * STEP + 1}h{SIZE}v{SIZE}h-{SIZE}z")
     parts = [f'<path class="heat{level}" d="{"".join(path)}"/>' for level, path in sorted(paths.items())]
     parts += [
         f'<rect class="hit" x="{place * STEP}" y="0" width="{STEP}" height="{ROWS * STEP}">'
@@ -42,6 +43,11 @@ def chart(report: Report) -> SafeString:
     )
 
 
-def _level(runs: int, most: int) -> int:
-    """By the root of its share: a night job of thousands must not turn all else into nothing."""
-    return 0 if not runs else max(1, round(LEVELS * (runs / most) ** 0.5))
+def _level(runs: int, usual: int, most: int) -> int:
+    """By how far it is above the usual, and by the root of that.
+
+    What runs every few seconds all day must not hide the peaks, nor a night job of thousands the small ones.
+    """
+    if not runs:
+        return 0
+    return 1 + round((LEVELS - 1) * ((runs - usual) / (most - usual)) ** 0.5) if runs > usual else 1

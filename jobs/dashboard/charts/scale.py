@@ -11,7 +11,7 @@ def round_up(value: float) -> float:
     """The next number that an axis can end with."""
     if value <= 0:
         return 1
-    power = 10 ** floor(log10(value))
+    power = float(10 ** floor(log10(value)))
     return next(step * power for step in ROUND if step * power >= value * 0.9999)
 
 

@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("jobs", "0008_words_of_handlers"), ("jobs", "0006_presence"),
+        ("jobs", "0009_presence"),
     ]
 
     operations = [

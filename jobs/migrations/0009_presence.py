@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0005_backfill'),
+        ('jobs', '0008_words_of_handlers'),
     ]
 
     operations = [
