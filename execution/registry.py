@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from execution.run import Run
 from execution.signatures import Handler, understood, understood_batch
 from jobs.limits import Limits
+from jobs.secret_names import spelled
 
 __all__ = ["Handler", "InvalidPayload", "Registry", "Run", "Task", "UnknownTask", "registry", "task"]
 
@@ -40,6 +41,7 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
     batch_size: int | None = None  # of a handler that is given many at once: so many, at most
+    secrets: frozenset[str] = frozenset()  # names of members of its payload, besides those that say so themselves
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -103,6 +105,7 @@ def task(
     time_limit: timedelta | float | None = None,
     lease: timedelta | float | None = None,
     isolated: bool = False,
+    secrets: Collection[str] = (),
     batch: bool = False,
     batch_size: int = 100,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -113,6 +116,9 @@ def task(
 
     With `batch`, it gets a list of payloads and one of runs, at most `batch_size`, and answers for each in their order:
     with a list, or one by one as a generator. An answer is a result, or an exception.
+
+    `secrets` names members of the payload, at any depth, that are stored sealed and never shown; those called
+    `password`, `token` and the like are anyway.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
@@ -120,7 +126,8 @@ def task(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         handler, model = understood_batch(function, payload) if batch else understood(function, payload)
-        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None))
+        hidden = frozenset(map(spelled, secrets))
+        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None, hidden))
         return function
 
     return register

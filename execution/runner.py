@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
+from execution.hiding import opened_payload, scrubber_of
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
 from jobs.clock import Clock
@@ -23,7 +24,7 @@ from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits, combined
 from jobs.states import AttemptOutcome, Status
-from scheduler_project.logs import fields_within
+from scheduler_project.logs import fields_within, hide_within
 
 logger = structlog.get_logger(__name__)
 
@@ -43,13 +44,14 @@ class Runner:
     def outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
         """What `answer` says of the claim: it returns the result, or what went wrong, or raises that."""
         before = fields_within.set(partial(_told_of, claim))
+        hidden = hide_within.set(scrubber := scrubber_of(claim))
         began = time.monotonic()
         try:
             result = answer()
             took = time.monotonic() - began
             if isinstance(result, BaseException):
                 raise result
-            written = self._written(result)
+            written = self._written(result if scrubber is None else scrubber.clean_document(result))
             logger.info("execution.completed")
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
@@ -57,6 +59,7 @@ class Runner:
             return outcome
         finally:
             fields_within.reset(before)
+            hide_within.reset(hidden)
         return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=written, took=took)
 
     def failed(
@@ -77,6 +80,9 @@ class Runner:
             case GiveUp():
                 status, retry_at = Status.FAILED, None
         told = storable_text(f"{type(error).__name__}: {error}")
+        trace = storable_text("".join(traceback.format_exception(error)))
+        if (scrubber := scrubber_of(claim)) is not None:
+            told, trace = scrubber.clean(told), scrubber.clean(trace)
         return Outcome(
             claim.execution_id,
             claim.attempt,
@@ -85,7 +91,7 @@ class Runner:
             retry_at=retry_at,
             wake_at=(retry_at or now) + self.patience,
             error=told,
-            traceback=storable_text("".join(traceback.format_exception(error))),
+            traceback=trace,
             worker=claim.worker,
             started_at=claim.started_at,
             ended=ended,
@@ -122,7 +128,7 @@ class Runner:
         """The claim's task, and the payload as its handler gets it; GiveUpNow if there is no such thing."""
         try:
             task = self.registry.get(claim.task)
-            return task, task.read(json.loads(claim.payload))
+            return task, task.read(opened_payload(claim))
         except (UnknownTask, InvalidPayload) as error:
             # Checked when the job was made; the code has changed since, and will not by waiting.
             raise GiveUpNow(str(error)) from error

@@ -52,10 +52,20 @@ class Bounds(NamedTuple):
 
 
 class Voice:
-    """The words of one attempt. `hear` may be called from any thread, and must return at once."""
+    """The words of one attempt. `hear` may be called from any thread, and must return at once.
 
-    def __init__(self, hear: Callable[[Words], None], now: Callable[[], datetime], bounds: Bounds) -> None:
+    `clean` takes out of a text what nobody may read.
+    """
+
+    def __init__(
+        self,
+        hear: Callable[[Words], None],
+        now: Callable[[], datetime],
+        bounds: Bounds,
+        clean: Callable[[str], str] = str,
+    ) -> None:
         self._hear = hear
+        self._clean = clean
         self._now = now
         self._bounds = bounds
         self._numbers = count(1)
@@ -68,7 +78,7 @@ class Voice:
     def log(self, text: Any, level: str) -> None:
         if level not in LEVELS:
             raise ValueError(f"{level!r} is no level. Choose one of {', '.join(LEVELS)}.")
-        line = _bounded(storable_text(str(text)), LONGEST_LINE)
+        line = _bounded(self._clean(storable_text(str(text))), LONGEST_LINE)
         size = len(line.encode())
         if self._lines >= self._bounds.lines or self._size + size > self._bounds.size:
             self._dropped += 1
@@ -81,7 +91,7 @@ class Voice:
         done = round(float(fraction), 4) if math.isfinite(fraction) else -1.0
         if not 0 <= done <= 1:
             raise ValueError(f"Progress of {fraction} is not between 0 and 1. Say which part is done, such as 0.4.")
-        words = _bounded(storable_text(str(message)), LONGEST_MESSAGE)
+        words = _bounded(self._clean(storable_text(str(message))), LONGEST_MESSAGE)
         self._unsaid = Step(next(self._numbers), self._now(), done, words)
         self.catch_up()
 

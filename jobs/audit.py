@@ -11,6 +11,7 @@ from accounts.models import User
 from jobs import ledger
 from jobs.clock import database_now
 from jobs.models import AuditEvent, Job
+from jobs.redaction import redacted
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
 POLICIES = ("misfire", "catch_up_window", "catch_up_max", "overlap")
@@ -21,8 +22,9 @@ _read = attrgetter(*FIELDS)
 
 
 def snapshot(job: Job) -> dict[str, Any]:
-    """The job as an audit event keeps it."""
+    """The job as an audit event keeps it: without its secrets, not even sealed."""
     kept = dict(zip(FIELDS, _read(job), strict=True))
+    kept["payload"] = redacted(job.payload)
     kept["next_run_at"] = job.next_run_at.isoformat() if job.next_run_at else None
     return kept
 

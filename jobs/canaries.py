@@ -15,10 +15,12 @@ import structlog
 from django.db import transaction
 
 from accounts.models import Tenant, User
+from execution.registry import registry
 from jobs.clock import database_now
-from jobs.dead_letters import CHUNK, MOST_AT_ONCE, check_payload, find, replay_these, still_dead, take_out_later
+from jobs.dead_letters import CHUNK, MOST_AT_ONCE, Found, check_payload, find, replay_these, still_dead, take_out_later
 from jobs.models import Execution, Replay
 from jobs.models.execution import ExecutionQuerySet
+from jobs.sealing import get_seal
 from jobs.states import FINAL, ReplayState, Status
 
 logger = structlog.get_logger(__name__)
@@ -43,7 +45,7 @@ def replay_carefully(
         replay = Replay.objects.create(
             tenant=tenant,
             actor=actor,
-            payload=payload,
+            payload=_kept(found, payload, tenant),
             canaries=[str(one) for one in tried],
             # Job by job, so that each is told of in few audit events.
             others=[str(pk) for pk, _ in found if pk not in first],
@@ -108,7 +110,8 @@ def _replay_more(replay: Replay, now: datetime) -> None:
     """The next chunk of the others, together with the note that it was done."""
     chunk = [UUID(pk) for pk in replay.others[replay.gone_through : replay.gone_through + CHUNK]]
     if chunk:
-        replayed = replay_these(chunk, actor=replay.actor, payload=replay.payload, now=now)
+        payload = get_seal().opened(replay.payload, replay.tenant_id)
+        replayed = replay_these(chunk, actor=replay.actor, payload=payload, now=now)
         replay.advance(gone_through=len(chunk), replayed=len(replayed), now=now)
     if replay.gone_through >= len(replay.others):
         replay.finish(now)
@@ -116,6 +119,13 @@ def _replay_more(replay: Replay, now: datetime) -> None:
         others = [UUID(pk) for pk in replay.others]
         dead = set(still_dead(others))
         take_out_later([pk for pk in others if pk not in dead])
+
+
+def _kept(found: Found, payload: Any, tenant: Tenant) -> Any:
+    """The payload as it waits for its turn: its secrets sealed, its marks as they are."""
+    if payload is None or not found:
+        return None
+    return get_seal().sealed(payload, tenant.pk, registry.get(found[0][1]).secrets)
 
 
 def _replay_first(ids: Sequence[UUID], count: int, *, actor: User | None, payload: Any, now: datetime) -> list[UUID]:

@@ -9,6 +9,7 @@ lock is held for long. An act that is broken off has been done to the chunks bef
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -28,6 +29,8 @@ from jobs.clock import database_now
 from jobs.fingerprints import fingerprint
 from jobs.models import AuditEvent, Execution
 from jobs.models.execution import ExecutionQuerySet
+from jobs.payloads import accepted, has_marks
+from jobs.redaction import redacted
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
@@ -115,16 +118,35 @@ def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = 
 
 def replay_these(chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime) -> list[Execution]:
     """Have those that are still dead run again, and write it down. Call it in a transaction."""
-    replayed = Execution.objects.filter(pk__in=chunk).replay(now, payload)
-    after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": payload})
+    after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": redacted(payload)})
+    replayed: list[Execution] = []
+    for ids, fitted in [(chunk, None)] if payload is None else _fitted(chunk, payload):
+        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted)
     _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
     return replayed
 
 
 def check_payload(found: Found, payload: Any) -> None:
     """Raise UnknownTask, InvalidPayload or SeveralTasks where a `payload` is given and does not fit what was found."""
-    if payload is not None and found:
-        registry.get(_only_task(found)).read(payload)
+    if payload is None or not found:
+        return
+    marked = has_marks(payload, registry.get(_only_task(found)))
+    for chunk in chunks(found) if marked else [found[:1]]:
+        for _ in _fitted([pk for pk, _ in chunk], payload):
+            pass
+
+
+def _fitted(ids: Sequence[UUID], payload: Any) -> Iterator[tuple[list[UUID], Any]]:
+    """The payload as it is stored for these executions: each keeps the secrets of its own that a mark stands for."""
+    alike: dict[tuple[UUID, str, str], list[Execution]] = defaultdict(list)
+    rows = Execution.objects.filter(pk__in=ids).select_related("job").order_by("pk")
+    for row in rows.only("tenant_id", "task", "payload", "job__payload"):
+        own = json.dumps(row.effective_payload) if has_marks(payload, registry.get(row.task)) else ""
+        alike[row.tenant_id, row.task, own].append(row)
+    for (tenant, task, own), of_them in alike.items():
+        stored = json.loads(own) if own else None
+        fitted = accepted(registry.get(task), payload, tenant=tenant, stored=stored)
+        yield [one.pk for one in of_them], fitted
 
 
 def find(executions: ExecutionQuerySet, most: int | None = None) -> Found:

@@ -33,7 +33,9 @@ def check_document(document: Any) -> None:
     while parts:
         place, value, depth = parts.pop()
         if depth > MAX_DEPTH:
-            raise UnstorableDocument("", f"JSON nested deeper than {MAX_DEPTH} levels. Flatten it.")
+            raise UnstorableDocument(
+                _spell(_outermost(place)), f"JSON nested deeper than {MAX_DEPTH} levels. Flatten it."
+            )
         if isinstance(value, dict):
             for key, member in value.items():
                 reason = _fault_of_key(key)
@@ -81,6 +83,13 @@ def _is_whole(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _outermost(place: Place | None) -> Place | None:
+    """The first step of the way to a place: the whole of it would be as long as it is deep."""
+    while place is not None and place[0] is not None:
+        place = place[0]
+    return place
 
 
 def _spell(place: Place | None) -> str:

@@ -17,6 +17,7 @@ from django.db import DEFAULT_DB_ALIAS
 from accounts.models import Tenant, User
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
+from jobs.payloads import accepted
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
 from jobs.terms import terms_of
@@ -67,13 +68,14 @@ class Maker:
     def __init__(self, *, tenant: Tenant, actor: User | None, now: datetime) -> None:
         self._schedules = NewSchedules(now)
         self._actor = actor
+        self._tenant = tenant.pk
         owner = actor.pk if actor else None
         self._of_all = AT_FIRST | {"tenant_id": tenant.pk, "owner_id": owner, "created_at": now, "updated_at": now}
 
     def made_or_refused(self, wanted: NewJob, pk: UUID) -> Job | Refusal:
         """The job as it is to be stored, or why it cannot be."""
         try:
-            registry.get(wanted.task).read(wanted.payload)
+            payload = accepted(registry.get(wanted.task), wanted.payload, tenant=self._tenant)
             schedule, first = self._schedules.read(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk)
             check_policies(wanted.misfire, wanted.overlap, recurring=recurs(schedule))
         except (UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
@@ -82,7 +84,7 @@ class Maker:
             "id": pk,
             "name": wanted.name,
             "task": wanted.task,
-            "payload": wanted.payload,
+            "payload": payload,
             "schedule": schedule,
             "priority": int(wanted.priority),
             "max_retries": wanted.max_retries,

@@ -20,7 +20,9 @@ from jobs.ids import new_job_id
 from jobs.models import Execution, Job, JobTerm
 from jobs.new_jobs import COLUMNS, OF_TERMS, Maker, NewJob, Refusal, row_of, term_rows
 from jobs.pauses import Missed, missed_in_pause
+from jobs.payloads import accepted
 from jobs.policies import check_policies, recurs
+from jobs.sealing import get_seal
 from jobs.states import FINAL, Cause, ChangedMeanwhile, IllegalMove, JobStatus, Status
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
@@ -74,7 +76,7 @@ def update_job(
         if job.status == JobStatus.CANCELLED:
             raise IllegalMove("A cancelled job cannot be changed. Create a new one.")
         if "task" in changes or "payload" in changes:
-            registry.get(changes.get("task", job.task)).read(changes.get("payload", job.payload))
+            changes = changes | {"payload": _edited_payload(job, changes)}
             job.executions.all().keep_payload(job.payload)
         next_run_at = job.next_run_at
         if "schedule" in changes:
@@ -178,6 +180,13 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
         # Overdue from the start: the recoverer is what sends it.
         ledger.record([new], [], now=now, wake_at=now)
     return Execution.objects.select_related("job").get(pk=new.id)
+
+
+def _edited_payload(job: Job, changes: dict[str, Any]) -> Any:
+    """What the job's payload is after the changes; one that only its task is new for has to fit that."""
+    task = registry.get(changes.get("task", job.task))
+    payload = changes["payload"] if "payload" in changes else get_seal().opened(job.payload, job.tenant_id)
+    return accepted(task, payload, tenant=job.tenant_id, stored=job.payload)
 
 
 def _why_not_retried(execution: Execution) -> str:

@@ -76,7 +76,7 @@ UNFOLD: dict[str, Any] = {
             {
                 "title": "Work",
                 "items": [
-                    {"title": "Live dashboard", "icon": "monitoring", "link": "/"},
+                    {"title": "Live dashboard", "icon": "monitoring", "link": "/", "active": False},
                     _item("Jobs", "event_repeat", "admin:jobs_job_changelist", "jobs.view_job"),
                     _item("Executions", "history", "admin:jobs_execution_changelist", "jobs.view_execution"),
                     _item("Dead letters", "report", "admin:dead_letters", "jobs.view_execution"),

@@ -12,6 +12,7 @@ from execution.outbound import guard_of
 PUNCTUAL = (
     "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
 )
+SHORTEST_KEY = 32  # characters
 OWN_CONNECTIONS = 4  # an executor's main loop, bookkeeper, heart, and one to spare
 
 
@@ -19,6 +20,23 @@ OWN_CONNECTIONS = 4  # an executor's main loop, bookkeeper, heart, and one to sp
 def connections_for_every_thread(**options: Any) -> list[CheckMessage]:
     pool = settings.DATABASES["default"].get("OPTIONS", {}).get("pool")
     return too_few_connections(pool["max_size"], settings.EXECUTOR_THREADS) if pool else []
+
+
+@register(PUNCTUAL)
+def keys_that_cannot_be_guessed(**options: Any) -> list[CheckMessage]:
+    return short_keys([settings.SECRETS_KEY, *settings.SECRETS_OLD_KEYS])
+
+
+def short_keys(keys: list[str]) -> list[CheckMessage]:
+    if all(len(key) >= SHORTEST_KEY for key in keys):
+        return []
+    return [
+        Error(
+            f"A key of SECRETS_KEY or SECRETS_OLD_KEYS has fewer than {SHORTEST_KEY} characters: it could be guessed.",
+            hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
+            id="punctual.E003",
+        )
+    ]
 
 
 def too_few_connections(size: int, threads: int) -> list[CheckMessage]:

@@ -12,8 +12,12 @@ from typing import Any
 import structlog
 from django.core.exceptions import ImproperlyConfigured
 
+from jobs.redaction import Scrubber
+
 # What every line within has besides its own fields, made only when a line is written: most executions write none.
 fields_within: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("fields_within", default=None)
+# What takes secrets out of every line within. Whatever wrote the line, and whatever it tells.
+hide_within: ContextVar[Scrubber | None] = ContextVar("hide_within", default=None)
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 FORMS = ("auto", "json", "text")
@@ -47,7 +51,7 @@ def configure_logging(*, level: str, form: str) -> None:
                 "lines": {
                     "()": structlog.stdlib.ProcessorFormatter,
                     "foreign_pre_chain": shared,
-                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered],
+                    "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered, _hide],
                 }
             },
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
@@ -67,3 +71,8 @@ def configure_logging(*, level: str, form: str) -> None:
 def _merge_fields_within(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     make = fields_within.get()
     return event if make is None else {**make(), **event}
+
+
+def _hide(logger: Any, method: str, line: str) -> str:
+    scrubber = hide_within.get()
+    return line if scrubber is None else scrubber.clean(line)

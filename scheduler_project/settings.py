@@ -67,6 +67,10 @@ WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
+LARGEST_PAYLOAD = env_count(
+    "LARGEST_PAYLOAD", 512 * 1024
+)  # bytes of JSON, for any tenant: every attempt reads all of it
+MOST_PAYLOAD_PARTS = env_count("MOST_PAYLOAD_PARTS", 10_000)  # keys and items: each costs far more than its bytes
 IDEMPOTENCY_KEPT = env_seconds("IDEMPOTENCY_KEPT", 24 * 3600)  # how long a request sent again is known by its key
 
 PAGE_SIZE = 50
@@ -149,6 +153,11 @@ PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to othe
 SECRET_KEY = (
     env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
 )
+# What secrets in payloads are sealed with. Not SECRET_KEY: to change that signs people out, to lose this loses secrets.
+SECRETS_KEY = (
+    env.str("SECRETS_KEY") if PRODUCTION else env.str("SECRETS_KEY", default="") or kept_secret(VAR_DIR / "secrets_key")
+)
+SECRETS_OLD_KEYS = env.list("SECRETS_OLD_KEYS", default=[])  # comma-separated: those before, which still open
 # Signs the API's tokens. Another key than the one above: each can be changed without the other.
 JWT_SIGNING_KEY = (
     env.str("JWT_SIGNING_KEY")

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from execution.hiding import hidden
 from execution.retry import GiveUpNow, Interrupted
 from execution.run import Run
 from execution.workshop.interruptible import Interruptible
+from jobs.sealing import CannotOpen
 
 if TYPE_CHECKING:
     from execution.workshop.threads import Place, ThreadWorkshop
@@ -30,8 +32,10 @@ class NoAnswer(Exception):
 
 def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
     """Have one task's handler answer for all of these."""
-    while places:
-        places = _call(workshop, places)
+    # One error may speak of all of them, and they may be of several tenants.
+    with hidden(*(place.claim for place in places)):
+        while places:
+            places = _call(workshop, places)
 
 
 def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:
@@ -40,7 +44,7 @@ def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:
     for place in places:
         try:
             task, payload = workshop.runner.read(place.claim)
-        except GiveUpNow as error:
+        except (GiveUpNow, CannotOpen) as error:
             _conclude(workshop, place, partial(_told, error))
         else:
             called.append((place, payload))

@@ -18,6 +18,7 @@ from threading import Event, Thread
 import structlog
 from django.db import connections
 
+from execution.hiding import scrubber_of
 from execution.pool import DaemonPool
 from execution.retry import Cancelled, Interrupted, TimeLimitExceeded
 from execution.run import Run, Seat
@@ -122,7 +123,9 @@ class ThreadWorkshop(Workshop):
                     place.why, place.ends_at = why, soon
 
     def voice_of(self, claim: Claim) -> Voice:
-        return Voice(partial(self._hear, claim), self.runner.clock.now, self.bounds)
+        scrubber = scrubber_of(claim)
+        clean = str if scrubber is None else scrubber.clean
+        return Voice(partial(self._hear, claim), self.runner.clock.now, self.bounds, clean)
 
     def close(self) -> None:
         self._closed.set()

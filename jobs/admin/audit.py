@@ -12,6 +12,7 @@ from unfold.admin import ModelAdmin
 from jobs.admin.lists import LongList, address_of
 from jobs.admin.permissions import ReadOnly
 from jobs.models import AuditEvent
+from jobs.redaction import redacted
 from jobs.shown import moment, readable
 
 ACTIONS = ("create", "update", "pause", "resume", "run_now", "cancel", "delete", "backfill", "replay", "discard")
@@ -60,4 +61,4 @@ def changes(before: Any, after: Any) -> list[tuple[str, str, str]]:
 
 
 def _told(document: dict[str, Any], name: str) -> str:
-    return readable(document[name]) if name in document else ""
+    return readable(redacted({name: document[name]})[name]) if name in document else ""

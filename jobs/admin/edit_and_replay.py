@@ -18,6 +18,7 @@ from jobs.admin.lists import address_of
 from jobs.admin.permissions import OPERATE_EXECUTIONS, require
 from jobs.documents import UnstorableDocument, check_document
 from jobs.models import Execution
+from jobs.redaction import redacted
 
 
 class PayloadForm(forms.Form):
@@ -35,7 +36,7 @@ class PayloadForm(forms.Form):
 def edit_and_replay(request: HttpRequest, execution_id: UUID, model_admin: Any) -> HttpResponse:
     require(request, "jobs.view_execution", OPERATE_EXECUTIONS)
     execution = get_object_or_404(Execution.objects.select_related("job"), pk=execution_id)
-    form = PayloadForm(request.POST or None, initial={"payload": execution.effective_payload})
+    form = PayloadForm(request.POST or None, initial={"payload": redacted(execution.effective_payload)})
     if form.is_valid():
         try:
             replayed = dead_letters.replay(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from jobs.admin.lists import address_of
 from jobs.models import Attempt, Execution, LogLine, Progress
+from jobs.redaction import redacted
 from jobs.timeline import Moment, timeline
 
 MOST_LINES = 500  # of a log: who needs more asks the API for all of it
@@ -74,7 +75,11 @@ class ExecutionPage:
 
     @property
     def payload(self) -> Any:
-        return self.execution.effective_payload
+        return redacted(self.execution.effective_payload)
+
+    @property
+    def result(self) -> Any:
+        return redacted(self.execution.result)
 
     @property
     def job_address(self) -> str:

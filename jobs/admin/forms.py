@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from unfold.widgets import (
@@ -19,11 +20,15 @@ from jobs.clock import database_now
 from jobs.documents import UnstorableDocument, check_document
 from jobs.models import Job
 from jobs.new_jobs import IMMEDIATELY
+from jobs.payloads import accepted
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
+from jobs.redaction import redacted
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
 from jobs.states import JobStatus, Priority, choices
 from jobs.terms import InvalidTags, read_tags
 from scheduling.recurrence import InvalidSchedule, parse_schedule
+
+NOBODY = UUID(int=0)  # whose a payload is while no tenant was chosen: it is only looked at
 
 
 def task_choices() -> list[tuple[str, str]]:
@@ -110,6 +115,11 @@ class JobForm(forms.ModelForm):
         model = Job
         fields = ["name", "tags", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if "payload" in self.initial:  # what is sent back with a mark in it keeps what that stands for
+            self.initial["payload"] = redacted(self.initial["payload"])
+
     def clean_payload(self) -> Any:
         payload = self.cleaned_data["payload"]
         if payload is None:
@@ -143,7 +153,9 @@ class JobForm(forms.ModelForm):
             raise forms.ValidationError("A cancelled job cannot be changed. Create a new one.")
         if "task" in cleaned and "payload" in cleaned:
             try:
-                registry.get(cleaned["task"]).read(cleaned["payload"])
+                stored = self.instance.payload if self.instance.tenant_id else None
+                tenant = self.instance.tenant_id or getattr(cleaned.get("tenant"), "pk", NOBODY)
+                accepted(registry.get(cleaned["task"]), cleaned["payload"], tenant=tenant, stored=stored)
             except UnknownTask as error:
                 self.add_error("task", str(error))
             except InvalidPayload as error:

@@ -22,6 +22,7 @@ from jobs.admin.permissions import OPERATE_JOBS, Operable
 from jobs.admin.preview import minute_load, preview_schedule
 from jobs.audit import LIMITS, POLICIES
 from jobs.models import Job
+from jobs.redaction import redacted
 from jobs.shown import NOTHING, badge, moment
 from jobs.states import JobStatus, Priority, choices
 
@@ -116,7 +117,7 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
                 "page": JobPage(job),
                 "acts": self.acts_for(request, job),
                 "nothing": NOTHING,
-                "shown_payload": job.payload,
+                "shown_payload": redacted(job.payload),
             }
             context["may_operate"] = self.has_operate_permission(request, job)
         return super().render_change_form(request, context, *args, **kwargs)

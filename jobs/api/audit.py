@@ -29,6 +29,7 @@ class LatestFirst(NewestFirst):
     """By time: what happened in a window is then found by an index, whoever it happened to."""
 
     ordering = ("-at", "-id")
+    unique = False
 
     def read_position(self, position: str) -> datetime:
         instant = datetime.fromisoformat(position)

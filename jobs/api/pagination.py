@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 class NewestFirst(CursorPagination):
     ordering = "-id"  # ids sort by time, and no two are alike: a page neither repeats nor misses a row
+    unique = True  # what it is ordered by: then a cursor needs no count of those that are alike
     page_size = settings.PAGE_SIZE
     page_size_query_param = "page_size"
     max_page_size = 200
@@ -21,7 +22,7 @@ class NewestFirst(CursorPagination):
         try:
             cursor = super().decode_cursor(request)
             if cursor is not None:
-                if self.ordering == NewestFirst.ordering and (cursor.position is None or cursor.offset):
+                if self.unique and (cursor.position is None or cursor.offset):
                     raise ValueError("no cursor of ours, because ids are unique")
                 if cursor.position is not None:
                     self.read_position(cursor.position)

@@ -13,6 +13,7 @@ from jobs.api.logs import ProgressSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
+from jobs.redaction import redacted
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE, Resumed
 from jobs.states import Priority, choices
 from jobs.terms import LONGEST_TAG, MOST_TAGS, InvalidTags, read_tags
@@ -32,7 +33,10 @@ class ScheduleField(DocumentField):
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class PayloadField(DocumentField):
-    """Passed on as it came: checked against the task's own schema."""
+    """Passed on as it came: checked against the task's own schema. Secrets in it are shown as a mark."""
+
+    def to_representation(self, value: Any) -> Any:
+        return redacted(value)
 
 
 @extend_schema_field({"description": "Any JSON; null while there is none."})

@@ -26,6 +26,7 @@ EXAMPLE = {
         "required": ["to", "subject", "body"],
         "additionalProperties": False,
     },
+    "secrets": [],
     "isolated": False,
     "defaults": {"max_retries": 3, "retry_delay": 2.0, "retry_delay_cap": 3600.0, "time_limit": 600.0, "lease": 15.0},
 }
@@ -43,6 +44,11 @@ class TaskSerializer(serializers.Serializer):
     name = serializers.CharField()
     description = serializers.CharField(help_text="What it does, in the words of who wrote it.")
     payload_schema = serializers.DictField(help_text="JSON Schema that a job's payload has to fit.")
+    secrets = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Members of its payload that are sealed and never shown, besides those called password, token and so "
+        "on. Told in lower case and without separators.",
+    )
     isolated = serializers.BooleanField(help_text="Whether each attempt has a process of its own.")
     defaults = DefaultsSerializer(help_text="What holds for jobs that do not say otherwise.")
 
@@ -88,6 +94,7 @@ def _told(task: Task) -> dict[str, Any]:
         "name": task.name,
         "description": task.description,
         "payload_schema": task.payload_schema,
+        "secrets": sorted(task.secrets),
         "isolated": task.isolated,
         "defaults": {name: _seconds(value) for name, value in limits._asdict().items()},
     }

@@ -15,6 +15,7 @@ from jobs import services
 from jobs.admin import lists
 from jobs.ids import execution_id
 from jobs.models import Attempt, Execution, Job, LogLine, Progress
+from jobs.sealing import get_seal
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Level, Status
 
@@ -365,3 +366,30 @@ def test_what_a_handler_said_and_how_far_it_is_are_shown(root, execution) -> Non
     page = root.get(reverse("admin:jobs_execution_change", args=[execution.pk])).content.decode()
 
     assert "page 3 of 4" in page and "75 %" in page and "nearly there" in page
+
+
+HOOK = {"url": "https://example.com/hook", "headers": {"Authorization": "Bearer s3cr3t-value"}}
+
+
+def test_secrets_are_shown_nowhere_and_survive_an_edit_that_leaves_them_alone(root, team) -> None:
+    wanted = NewJob("http_request", HOOK, HOURLY, name="Hook")
+    job = services.create_job(wanted, tenant=team, actor=None)
+    execution = services.run_job_now(job, actor=None)
+    address = reverse("admin:jobs_job_change", args=[job.pk])
+    shown_payload = root.get(address).context["adminform"].form.initial["payload"]
+
+    changed = shown_payload | {"url": "https://example.com/other"}
+    answer = root.post(
+        address, form(team, task="http_request", payload=json.dumps(changed), schedule=json.dumps(job.schedule))
+    )
+
+    assert answer.status_code == 302
+    pages = [
+        address,
+        reverse("admin:jobs_execution_change", args=[execution.pk]),
+        *(reverse("admin:jobs_auditevent_change", args=[event.pk]) for event in job.audit_events.all()),
+    ]
+    assert not [page for page in pages if "s3cr3t-value" in root.get(page).content.decode()]
+    stored = Job.objects.get(pk=job.pk)
+    assert stored.payload["url"] == "https://example.com/other"
+    assert get_seal().opened(stored.payload, team.pk)["headers"] == HOOK["headers"]

@@ -160,7 +160,7 @@ def test_a_document_too_deep_spoils_its_own_job_only(api) -> None:
     answer = api.generic("POST", "/api/v1/jobs/bulk", body, content_type="application/json")
 
     assert [one["status"] for one in answer.json()["results"]] == ["created", "invalid"]
-    assert "Flatten" in answer.json()["results"][1]["errors"]["job"]
+    assert "Flatten" in answer.json()["results"][1]["errors"]["payload"]
 
 
 @pytest.mark.parametrize(

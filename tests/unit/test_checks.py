@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scheduler_project.checks import too_few_connections
+from scheduler_project.checks import short_keys, too_few_connections
 
 
 @pytest.mark.parametrize(("threads", "size", "told"), [(8, 20, False), (16, 20, False), (17, 20, True)])
@@ -13,3 +13,10 @@ def test_a_pool_too_small_for_the_threads_is_told_with_the_remedy(threads, size,
 
     assert [message.id for message in found] == (["punctual.W001"] if told else [])
     assert all("DATABASE_POOL_SIZE" in message.hint for message in found)
+
+
+def test_a_key_that_could_be_guessed_is_told_and_how_to_make_a_better_one() -> None:
+    [message] = short_keys(["x" * 40, "changeme"])
+
+    assert message.id == "punctual.E003" and "token_urlsafe" in message.hint and "changeme" not in str(message)
+    assert short_keys(["x" * 32]) == []

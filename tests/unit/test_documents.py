@@ -56,6 +56,17 @@ def test_depth_is_bounded_however_deep_it_is() -> None:
         check_document(document)
 
 
+def test_what_is_too_deep_is_named_by_its_first_step() -> None:
+    document: dict = {}
+    for _ in range(50):
+        document = {"a": document}
+
+    with pytest.raises(UnstorableDocument) as raised:
+        check_document({"task": "x", "payload": document})
+
+    assert raised.value.path == "payload"
+
+
 @given(st.text())
 def test_any_text_can_be_made_storable(anything: str) -> None:
     check_document(storable_text(anything))
