@@ -41,7 +41,7 @@ def preview_schedule(request: HttpRequest) -> JsonResponse:
         return JsonResponse({"faults": {error.field: str(error)}})
     runs = preview(schedule, after=_before(schedule, now), count=SHOWN)
     # Spelled here: a template would show every time in its own zone.
-    shown = [(run, f"{run.local:%a %Y-%m-%d %H:%M:%S}", run.local.tzname()) for run in runs]
+    shown = [(run, _spelled(run.local), run.local.tzname()) for run in runs]
     context = {"words": describe(schedule), "runs": shown, "zone": wanted.get("timezone", "UTC")}
     drawn = render_to_string("admin/punctual/preview.html", context)
     return JsonResponse({"faults": {}, "drawn": drawn, "first": runs[0].at.isoformat() if runs else None})
@@ -63,6 +63,10 @@ def told_load(at: datetime) -> str:
     busy = f" The busiest minute of the next {HOURS} hours starts {max(ahead.per_minute):,}."
     starts = "1 other execution starts" if others == 1 else f"{others:,} other executions start"
     return f"{starts} in that minute.{busy}"
+
+
+def _spelled(local: datetime) -> str:
+    return f"{local:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00")
 
 
 def _before(schedule: Any, now: datetime) -> datetime:

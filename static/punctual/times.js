@@ -18,7 +18,7 @@
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.getAttribute("datetime"));
       if (Number.isNaN(at.getTime())) continue;
-      if (time.hasAttribute("data-yours")) time.textContent = `${weekday.format(at)} ${short.format(at)}`;
+      if (time.hasAttribute("data-yours")) time.textContent = `${weekday.format(at)} ${short.format(at).replace(/:00$/, "")}`;
       if (time.hasAttribute("data-in")) time.textContent = away(at);
       time.title = `${own.format(at)} in ${zone}, ${away(at)}`;
     }

@@ -61,7 +61,8 @@ def signed_in(browser: Browser, server: Server, size: tuple[int, int], *, dark: 
 
 
 def take(page: Page, path: str, name: str, *, whole: bool = False) -> None:
-    page.goto(path)
+    if path:  # or what is shown already
+        page.goto(path)
     page.wait_for_timeout(1500)  # for the first update
     picture = Image.open(BytesIO(page.screenshot(full_page=whole)))
     target = IMAGES / f"{name}.png"

@@ -61,7 +61,7 @@ def test_a_cron_job_is_made_with_its_runs_shown_before_it_is_saved(page_of: Page
     preview = page.get_by_role("region", name="Preview")
     expect(preview).to_contain_text("02:30 every day")
     expect(preview.locator("time[data-yours]")).to_have_count(10)
-    expect(preview.get_by_text("02:30:00").first).to_be_visible()
+    expect(preview.get_by_text("02:30").first).to_be_visible()
     expect(preview.locator("[data-load]")).not_to_be_empty()
 
     page.get_by_role("button", name="Save", exact=True).click()
