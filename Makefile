@@ -26,6 +26,7 @@ chaos: .venv/tests
 
 screenshots: .venv/tests
 	@$(BIN)/python -m tests.browser.screenshots
+	@$(BIN)/python -m tests.browser.admin_screenshots
 
 oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle

@@ -3,6 +3,7 @@ from django.apps import AppConfig
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    verbose_name = "People"
 
     def ready(self) -> None:
         from accounts import checks  # noqa: F401  (registers them)

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
+from django.core.cache import cache
 from django.test import Client
 
 from accounts.models import User
@@ -19,8 +20,6 @@ from accounts.tokens import sign_in
 from benchmarks.acts import Act
 from benchmarks.load import RARE_TAG, RARE_TASK, tenant
 from jobs.models import Execution, Job
-
-FAR = 40  # pages into the admin's lists, which count pages
 
 
 class Pages:
@@ -32,7 +31,8 @@ class Pages:
         self._admin = Client(headers={"host": "localhost"})
         self._admin.force_login(User.objects.create_superuser("root-of-bench", password="correct horse battery"))
         self._middle = middle
-        self._deep = _cursor(UUID(int=int(middle.timestamp() * 1000) << 80))
+        self._place = UUID(int=int(middle.timestamp() * 1000) << 80)
+        self._deep = _cursor(self._place)
 
     def acts(self) -> list[Act]:
         of_job = f"jobs/{self._busiest()}/executions"
@@ -46,13 +46,21 @@ class Pages:
             "executions of a job": (of_job, {}),
             "executions of a job, from a deep cursor": (of_job, {"cursor": self._deep}),
         }
+        place = str(self._place)
         of_admin = {
-            "jobs": ("job", {}),
-            "executions": ("execution", {}),
-            "executions, a far page": ("execution", {"p": str(FAR)}),
-            "dead letters": ("execution", {"status__exact": "FAILED", "discarded_at__isempty": "1"}),
-            "attempts": ("attempt", {}),
-            "audit events": ("auditevent", {}),
+            "jobs": ("jobs/job/", {}),
+            "jobs, a far page": ("jobs/job/", {"after": str(self._middle_job())}),
+            "a job": (f"jobs/job/{self._busiest()}/change/", {}),
+            "executions": ("jobs/execution/", {}),
+            "executions, a far page": ("jobs/execution/", {"after": place}),
+            "executions, back from a far page": ("jobs/execution/", {"before": place}),
+            "executions that completed": ("jobs/execution/", {"status__exact": "COMPLETED"}),
+            "executions of a job": ("jobs/execution/", {"job__id__exact": str(self._busiest())}),
+            "dead letters": ("dead-letters/", {}),
+            "workers": ("workers/", {}),
+            "calendar": ("calendar/", {}),
+            "attempts": ("jobs/attempt/", {}),
+            "audit events": ("jobs/auditevent/", {}),
         }
         return [
             *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
@@ -113,16 +121,30 @@ class Pages:
             "executions of a job that failed, which are few": (of_job, {"status": "FAILED"}),
             "executions of a task that never ran": ("executions", {"task": "unheard_of"}),
         }
+        of_admin = {
+            "jobs that are paused, of which there are none": ("jobs/job/", {"status__exact": "PAUSED"}),
+            "jobs with a name that none has": ("jobs/job/", {"q": "unheard of"}),
+            **{
+                f"executions that are {status}": ("jobs/execution/", {"status__exact": status})
+                for status in ("FAILED", "RETRYING", "RUNNING", "SKIPPED", "CANCELLED")
+            },
+            "executions of a job that failed": (
+                "jobs/execution/",
+                {"job__id__exact": str(self._busiest()), "status__exact": "FAILED"},
+            ),
+            "an execution by its job's id": ("jobs/execution/", {"q": str(self._busiest())}),
+        }
         return [
             *(Act(f"API: {name}", partial(self._ask, path, query)) for name, (path, query) in asked.items()),
-            Act("admin: executions that failed", partial(self._look, "execution", {"status__exact": "FAILED"})),
+            *(Act(f"admin: {name}", partial(self._look, path, query)) for name, (path, query) in of_admin.items()),
         ]
 
     def _ask(self, path: str, query: dict[str, str]) -> None:
         _succeeded(self._client.get(f"/api/v1/{path}", query, headers={"authorization": f"Bearer {self._token}"}))
 
     def _look(self, path: str, query: dict[str, str]) -> None:
-        _succeeded(self._admin.get(f"/admin/jobs/{path}/", query))
+        cache.clear()  # the calendar's
+        _succeeded(self._admin.get(f"/admin/{path}", query))
 
     def _dead_letters(self) -> None:
         list(Execution.objects.for_tenant(self._tenant).dead().order_by("-pk")[: settings.PAGE_SIZE])

@@ -3,3 +3,4 @@ from django.apps import AppConfig
 
 class JobsConfig(AppConfig):
     name = "jobs"
+    verbose_name = "Work"

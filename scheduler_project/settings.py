@@ -7,6 +7,7 @@ from pathlib import Path
 
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
+from scheduler_project import admin_look
 from scheduler_project.env import (
     env,
     env_count,
@@ -207,7 +208,8 @@ if PRODUCTION:
     CSRF_COOKIE_SECURE = True
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "scheduler_project.apps.UnfoldConfig",  # before the admin: its templates come first
+    "scheduler_project.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -274,6 +276,7 @@ LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = "scheduler_project.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
+UNFOLD = admin_look.UNFOLD
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)

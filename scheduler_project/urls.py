@@ -7,8 +7,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from scheduler_project import health
 
-admin.site.site_header = admin.site.site_title = "Punctual"
-admin.site.index_title = "Jobs and their history"
+admin.autodiscover()  # here, because only the web reads this: see `scheduler_project.apps.AdminConfig`
 
 urlpatterns = [
     path("", include("jobs.dashboard.urls")),

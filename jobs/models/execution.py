@@ -78,6 +78,10 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def completed(self) -> ExecutionQuerySet:
         return self.filter(status=Status.COMPLETED)
 
+    def held(self) -> ExecutionQuerySet:
+        """Those a worker holds now, found among what is not finished."""
+        return self.filter(status=Status.RUNNING, wake_at__isnull=False)
+
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
@@ -270,6 +274,7 @@ class Execution(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        permissions = [("operate_execution", "Can cancel, replay and discard executions")]
         indexes = [
             models.Index(fields=["job", "-id"], name="executions_of_a_job"),
             models.Index(fields=["tenant", "-id"], name="executions_of_a_tenant"),

@@ -164,6 +164,7 @@ class Job(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        permissions = [("operate_job", "Can run, pause, resume, cancel and backfill jobs")]
         indexes = [
             models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant", condition=Q(deleted_at=None)),
             models.Index(  # a tenant's runs to come, and how many they are

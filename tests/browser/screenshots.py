@@ -61,7 +61,8 @@ def signed_in(browser: Browser, server: Server, size: tuple[int, int], *, dark: 
 
 
 def take(page: Page, path: str, name: str, *, whole: bool = False) -> None:
-    page.goto(path)
+    if path:  # or what is shown already
+        page.goto(path)
     page.wait_for_timeout(1500)  # for the first update
     if name.startswith("overview"):
         page.locator("#h-now ~ ul li").first.wait_for()  # between two runs it would look idle

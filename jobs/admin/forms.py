@@ -6,8 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
+from unfold.widgets import (
+    UnfoldAdminDecimalFieldWidget,
+    UnfoldAdminIntegerFieldWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextInputWidget,
+)
 
 from execution.registry import InvalidPayload, UnknownTask, registry
+from jobs.admin.editors import PayloadEditor, ScheduleEditor
 from jobs.audit import LIMITS, POLICIES
 from jobs.clock import database_now
 from jobs.documents import UnstorableDocument, check_document
@@ -17,7 +24,8 @@ from jobs.payloads import accepted
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
 from jobs.redaction import redacted
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
-from jobs.states import JobStatus, choices
+from jobs.states import JobStatus, Priority, choices
+from jobs.terms import InvalidTags, read_tags
 from scheduling.recurrence import InvalidSchedule, parse_schedule
 
 NOBODY = UUID(int=0)  # whose a payload is while no tenant was chosen: it is only looked at
@@ -30,7 +38,13 @@ def task_choices() -> list[tuple[str, str]]:
 class SecondsField(forms.FloatField):
     def __init__(self, *, min_value: float = 0.1) -> None:
         text = "Seconds. Empty: what the task says."
-        super().__init__(required=False, min_value=min_value, max_value=LONGEST, help_text=text)
+        super().__init__(
+            required=False,
+            min_value=min_value,
+            max_value=LONGEST,
+            help_text=text,
+            widget=UnfoldAdminDecimalFieldWidget(),
+        )
 
 
 def help_text(field: str) -> str:
@@ -38,17 +52,42 @@ def help_text(field: str) -> str:
     return Job._meta.get_field(field).help_text
 
 
-class JobForm(forms.ModelForm):
-    task = forms.ChoiceField(choices=task_choices)
-    schedule = forms.JSONField(
-        required=False,
-        help_text='Empty: now. {"type": "cron", "expression": "30 10 * * 5", "timezone": "Asia/Jakarta"} · '
-        '{"type": "interval", "seconds": 600} · {"type": "once", "run_at": "2030-01-01T00:00:00Z"}',
+def whole_number(most: int, text: str, least: int = 1) -> forms.IntegerField:
+    return forms.IntegerField(
+        required=False, min_value=least, max_value=most, help_text=text, widget=UnfoldAdminIntegerFieldWidget()
     )
 
-    max_retries = forms.IntegerField(
-        required=False, min_value=0, max_value=MOST_RETRIES, help_text="Empty: what the task says."
+
+class TagsField(forms.CharField):
+    """Tags as people write them: with commas or blanks between them."""
+
+    def __init__(self) -> None:
+        text = "What it can be found by, such as billing, team:data. With commas or blanks between them."
+        super().__init__(required=False, help_text=text, widget=UnfoldAdminTextInputWidget())
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, list) else value
+
+    def clean(self, value: Any) -> list[str]:
+        try:
+            return read_tags(super().clean(value).replace(",", " ").split())
+        except InvalidTags as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+
+class JobForm(forms.ModelForm):
+    tags = TagsField()
+    task = forms.ChoiceField(choices=task_choices, widget=UnfoldAdminSelectWidget())
+    payload = forms.JSONField(required=False, widget=PayloadEditor())
+    schedule = forms.JSONField(required=False, widget=ScheduleEditor())
+    priority = forms.TypedChoiceField(
+        choices=choices(Priority), coerce=int, initial=Priority.NORMAL, widget=UnfoldAdminSelectWidget()
     )
+
+    max_retries = whole_number(MOST_RETRIES, "Empty: what the task says.", least=0)
 
     retry_delay = SecondsField()
     retry_delay_cap = SecondsField()
@@ -56,24 +95,25 @@ class JobForm(forms.ModelForm):
     lease = SecondsField(min_value=SHORTEST_LEASE)
 
     misfire = forms.ChoiceField(
-        choices=choices(Misfire), required=False, initial=Misfire.RUN_ONCE, help_text=help_text("misfire")
-    )
-    catch_up_window = forms.IntegerField(
+        choices=choices(Misfire),
         required=False,
-        min_value=1,
-        max_value=int(LONGEST_WINDOW.total_seconds()),
-        help_text=help_text("catch_up_window"),
+        initial=Misfire.RUN_ONCE,
+        help_text=help_text("misfire"),
+        widget=UnfoldAdminSelectWidget(),
     )
-    catch_up_max = forms.IntegerField(
-        required=False, min_value=1, max_value=MOST_CAUGHT_UP, help_text=help_text("catch_up_max")
-    )
+    catch_up_window = whole_number(int(LONGEST_WINDOW.total_seconds()), help_text("catch_up_window"))
+    catch_up_max = whole_number(MOST_CAUGHT_UP, help_text("catch_up_max"))
     overlap = forms.TypedChoiceField(
-        choices=[("", "Default"), *choices(Overlap)], required=False, empty_value=None, help_text=help_text("overlap")
+        choices=[("", "Default"), *choices(Overlap)],
+        required=False,
+        empty_value=None,
+        help_text=help_text("overlap"),
+        widget=UnfoldAdminSelectWidget(),
     )
 
     class Meta:
         model = Job
-        fields = ["name", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
+        fields = ["name", "tags", "tenant", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -82,6 +122,8 @@ class JobForm(forms.ModelForm):
 
     def clean_payload(self) -> Any:
         payload = self.cleaned_data["payload"]
+        if payload is None:
+            payload = {}
         try:
             check_document(payload)
         except UnstorableDocument as error:
@@ -97,6 +139,7 @@ class JobForm(forms.ModelForm):
             try:
                 parse_schedule(schedule, now=database_now())
             except InvalidSchedule as error:
+                self.fields["schedule"].widget.faults = {error.field: str(error)}
                 raise forms.ValidationError(f"{error.field}: {error}") from None
         return schedule
 
@@ -116,6 +159,7 @@ class JobForm(forms.ModelForm):
             except UnknownTask as error:
                 self.add_error("task", str(error))
             except InvalidPayload as error:
+                self.fields["payload"].widget.faults = error.errors
                 self.add_error("payload", [f"{field}: {message}" for field, message in error.errors.items()])
         if cleaned.keys() >= {"misfire", "overlap", "schedule"}:
             schedule = cleaned["schedule"] or IMMEDIATELY

@@ -1,0 +1,12 @@
+"""Our ways to show values, for templates."""
+
+from django import template
+
+from jobs import shown
+
+register = template.Library()
+register.filter("badge", shown.badge)
+register.filter("tone", shown.tone_of)
+register.filter("moment", shown.moment)
+register.filter("length_of", shown.length)
+register.filter("readable", shown.readable)

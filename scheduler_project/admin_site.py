@@ -1,0 +1,43 @@
+"""The admin as a site: Unfold's, with pages of ours that are about no single table."""
+
+from __future__ import annotations
+
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from unfold.sites import UnfoldAdminSite
+
+
+class PunctualSite(UnfoldAdminSite):
+    index_title = "Jobs and their history"
+
+    def extra_urls(self) -> list[URLPattern]:
+        from jobs.admin.calendar import calendar
+        from jobs.admin.dead_letters import act_on_letters, dead_letters
+        from jobs.admin.workers import workers
+
+        return [
+            path("dead-letters/", self.admin_view(dead_letters), name="dead_letters"),
+            path("dead-letters/act/", self.admin_view(act_on_letters), name="act_on_letters"),
+            path("calendar/", self.admin_view(calendar), name="calendar"),
+            path("workers/", self.admin_view(workers), name="workers"),
+        ]
+
+    def login(self, request: HttpRequest, extra_context: dict | None = None) -> HttpResponse:
+        """Whoever signs in without having been sent from somewhere stays here: Unfold's page forgets to say so."""
+        if request.method == "GET" and REDIRECT_FIELD_NAME not in request.GET:
+            return redirect(f"{request.path}?{REDIRECT_FIELD_NAME}={reverse('admin:index')}")
+        return super().login(request, extra_context)
+
+    def index(self, request: HttpRequest, extra_context: dict | None = None) -> HttpResponse:
+        """What somebody may see first: an overview is the dashboard's part."""
+        for permission, address in (
+            ("jobs.view_job", "admin:jobs_job_changelist"),
+            ("jobs.view_execution", "admin:jobs_execution_changelist"),
+            ("jobs.view_auditevent", "admin:jobs_auditevent_changelist"),
+            ("accounts.view_user", "admin:accounts_user_changelist"),
+        ):
+            if request.user.has_perm(permission):
+                return redirect(address)
+        return super().index(request, extra_context)
