@@ -21,6 +21,7 @@ from accounts.inviting import invite
 from accounts.keys import create_key
 from accounts.models import Membership
 from accounts.services import register
+from execution.models import WorkerKey
 from jobs import services
 from jobs.models import Execution, Replay
 from jobs.services import NewJob
@@ -67,7 +68,7 @@ ROWS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(["get_tenant", "list_members"], PEOPLE),
     **dict.fromkeys(["rename_tenant", "change_role", "invite", "list_invitations", "withdraw_invitation"], OWN),
     "remove_member": OWN,
-    "list_destinations": LIST,
+    **dict.fromkeys(["list_destinations", "get_stats"], LIST),
     **dict.fromkeys(["worker_claim", "worker_heartbeat", "worker_complete", "worker_fail"], OTHERS),
     "list_worker_keys": row(NOT_SIGNED_IN, NOTHING, FORBIDDEN, FORBIDDEN, IN, FORBIDDEN),
     "make_worker_key": row(NOT_SIGNED_IN, NOTHING, FORBIDDEN, FORBIDDEN, IN, FORBIDDEN),
@@ -109,6 +110,9 @@ def names(alice, team) -> dict[str, str]:
     replay = Replay.objects.create(
         tenant=team, actor=alice, state=ReplayState.DONE, canaries=[], others=[], created_at=timezone.now()
     )
+    worker_key = WorkerKey.objects.create(
+        name="fax", tasks=["fax"], tenant=team, owner=alice, digest="0" * 64, created_at=timezone.now()
+    )
     return {
         "jobs": str(job.id),
         "executions": str(execution.id),
@@ -118,7 +122,7 @@ def names(alice, team) -> dict[str, str]:
         "members": str(bob.pk),
         "replays": str(replay.pk),
         "images": "0" * 32,
-        "worker-keys": str(make_worker_key(tasks=["remote"], tenant=team, owner=alice).key.pk),
+        "worker-keys": str(worker_key.pk),
         "tasks": "send_email",
     }
 
