@@ -17,6 +17,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from execution.hiding import opened_payload, scrubber_of
 from execution.models import WorkerKey
 from execution.outbox import Outbox
 from execution.retry import GiveUpNow, RetryLater, TimeLimitExceeded
@@ -26,6 +27,7 @@ from jobs.clock import Clock
 from jobs.documents import storable_text
 from jobs.ledger import Attempted, Claim, Outcome
 from jobs.models import Attempt, Execution
+from jobs.sealing import CannotOpen
 from jobs.states import AttemptOutcome, Status
 
 LOOK_AGAIN = 0.2  # seconds between looks for somebody who waits: the most that is added to a lone job
@@ -50,7 +52,8 @@ class Leased(NamedTuple):
 
     @property
     def payload(self) -> Any:
-        return json.loads(self.claim.payload)
+        """With its secrets opened: the worker is where the handler is."""
+        return opened_payload(self.claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ class Counter:
                 rows = ready.filter(task=task).select_for_update(skip_locked=True, no_key=True)
                 found += rows.values_list("priority", "not_before", "pk")[:limit]
             found.sort(key=lambda row: (-row[0], row[1]))
-            return self._take([pk for *_, pk in found[:limit]], worker, now)
+            leased = self._take([pk for *_, pk in found[:limit]], worker, now)
+        return self._openable(leased)
 
     def _allowed(self, key: WorkerKey, tasks: Collection[str]) -> list[str]:
         if foreign := sorted(set(tasks) - set(key.tasks)):
@@ -149,7 +153,8 @@ class Counter:
         if key.tenant_id is not None:
             wanted = wanted.filter(tenant_id=key.tenant_id)
         with transaction.atomic():
-            return self._take(list(wanted.values_list("pk", flat=True)), worker, now)
+            leased = self._take(list(wanted.values_list("pk", flat=True)), worker, now)
+        return self._openable(leased)
 
     def _take(self, ids: Collection[UUID], worker: str, now: datetime) -> list[Leased]:
         usual = self.runner.limits.lease
@@ -157,6 +162,18 @@ class Counter:
         leased = [self._leased(claim, now) for claim in claims]
         ledger.heartbeat([(*one.claim.key, one.until) for one in leased if one.lease != usual])
         return leased
+
+    def _openable(self, leased: list[Leased]) -> list[Leased]:
+        """Those whose secrets we can open. The others have failed, as they would have with an executor of ours."""
+        broken = []
+        for one in leased:
+            try:
+                opened_payload(one.claim)
+            except CannotOpen as error:
+                broken.append((one.claim, self.runner.failed(one.claim, error)))
+        self._settle(broken)
+        failed = {claim.key for claim, _ in broken}
+        return [one for one in leased if one.claim.key not in failed]
 
     def heartbeat(self, key: WorkerKey, attempts: Collection[Attempted]) -> dict[Attempted, Kept]:
         """Extend leases; return those that are still the worker's. One past its time limit has failed with that."""
@@ -174,7 +191,7 @@ class Counter:
         now = self.clock.now()
         claims = self._claims(key, results)
         done = self._settle(
-            [(one, Outcome(*one.key, Status.COMPLETED, now, result=results[one.key])) for one in claims]
+            [(one, Outcome(*one.key, Status.COMPLETED, now, result=_cleaned(one, results[one.key]))) for one in claims]
         )
         again = [one.key for one in claims if one.key not in done]
         # Said twice, because the first answer got lost on its way.
@@ -191,8 +208,11 @@ class Counter:
 
     def _failed(self, claim: Claim, failure: Failure) -> Outcome:
         outcome = self.runner.failed(claim, failure.as_error())
+        scrubber = scrubber_of(claim)
+        clean = str if scrubber is None else scrubber.clean
         return outcome._replace(
-            error=storable_text(failure.error)[:LONGEST_ERROR], traceback=storable_text(failure.traceback)
+            error=clean(storable_text(failure.error))[:LONGEST_ERROR],
+            traceback=clean(storable_text(failure.traceback)),
         )
 
     def _settle(self, ended: Sequence[tuple[Claim, Outcome]]) -> set[Attempted]:
@@ -215,3 +235,11 @@ class Counter:
         begun = claim.started_at or now
         deadline = begun + limits.time_limit if limits.time_limit else None
         return Leased(claim, limits.lease, now + limits.lease, deadline)
+
+
+def _cleaned(claim: Claim, result: str | None) -> str | None:
+    """A result (JSON) without the secrets that its worker was given."""
+    scrubber = scrubber_of(claim)
+    if scrubber is None or result is None:
+        return result
+    return json.dumps(scrubber.clean_document(json.loads(result)))
