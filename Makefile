@@ -48,7 +48,7 @@ lint: .venv/tests
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(RANDOM_KEY)) JWT_SIGNING_KEY=$$($(RANDOM_KEY)) \
+	PRODUCTION=true ALLOWED_HOSTS=punctual.example.com SECRET_KEY=$$($(RANDOM_KEY)) JWT_SIGNING_KEY=$$($(RANDOM_KEY)) SECRETS_KEY=$$($(RANDOM_KEY)) \
 		$(MANAGE) check --deploy --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) spectacular --validate --fail-on-warn --file /dev/null

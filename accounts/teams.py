@@ -48,10 +48,12 @@ def check_owner(own: Membership) -> None:
 
 
 @transaction.atomic
-def change_role(own: Membership, user_id: int, role: str) -> Membership:
+def change_role(own: Membership, user_id: int, role: str | None = None) -> Membership:
     """Have somebody be something else in the tenant. Raises NotAnOwner, LastOwner and Membership.DoesNotExist."""
     check_owner(own)
     changed = _locked(own.tenant, user_id)
+    if role is None:
+        return changed
     if changed.owns and role != OWNER:
         _check_another_owner(changed)
     changed.role = role

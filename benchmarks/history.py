@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 WARM_UP = 2  # rounds
 JOBS = 1_000  # that the history is spread over
-DISTANT = 50_000  # jobs besides that are not due
+DISTANT = 50_000  # jobs besides that are not due, at least, and …
+OF_TEN = 10  # … one for each so many executions
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -64,13 +65,13 @@ def ready(stored: int) -> list[Act]:
 
     from benchmarks.acts import Day
     from benchmarks.dashboard import Dashboard
-    from benchmarks.load import distant, history
+    from benchmarks.load import history, various
     from benchmarks.pages import Pages
 
     history(stored, of_jobs=JOBS)
-    distant(DISTANT)
+    various(max(DISTANT, stored // OF_TEN))
     pages = Pages(timezone.now() - timedelta(seconds=stored / 2))
-    return [*Day().acts(), *pages.acts(), *pages.searched(), *Dashboard().acts()]
+    return [*Day().acts(), *pages.acts(), *pages.narrowed(), *pages.searched(), *Dashboard().acts()]
 
 
 if __name__ == "__main__":

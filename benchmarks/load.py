@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BATCH = 2000
 CHUNK = 1_000_000  # executions of the history in one statement
+RARE_TASK, RARE_TAG = "rare_of_bench", "rare"  # that few jobs have
+FEW = 10  # jobs of a history: none of so few is a rare one
 FAILING = 997  # one in so many executions of the history is a dead letter; a prime, so that any job has some
 TAKES = 0.000_01  # seconds an execution of the task: about what executors find out themselves
 GAPS = (0.15, 0.45)  # seconds from one lone job to the next: enough for the one to be over, in step with nothing
@@ -34,8 +36,12 @@ HISTORY = """
         not_before, recorded_at, queued_at, started_at, finished_at, worker, error, reason)
     SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '8' || substr(md5(n::text), 2, 3)
             || '8' || substr(md5(n::text), 6, 15))::uuid,
-        (%(jobs)s::uuid[])[1 + n %% %(of_jobs)s], %(tenant)s, %(task)s, 5, 'schedule',
-        CASE WHEN n %% %(failing)s = 0 THEN 'FAILED' ELSE 'COMPLETED' END, 1, 0,
+        (%(jobs)s::uuid[])[1 + n %% %(of_jobs)s], %(tenant)s,
+        CASE WHEN n %% %(of_jobs)s = %(rare)s THEN %(rare_task)s ELSE %(task)s END,
+        CASE WHEN n %% %(of_jobs)s = %(rare)s THEN 9 ELSE 5 END,
+        CASE WHEN n %% 9973 = 0 THEN 'run_now' ELSE 'schedule' END,
+        CASE WHEN n %% %(failing)s = 0 THEN 'FAILED' WHEN n %% 9967 = 0 THEN 'SKIPPED'
+            WHEN n %% 9949 = 0 THEN 'CANCELLED' ELSE 'COMPLETED' END, 1, 0,
         at, at, at, at, at, at, 'then-1', '', ''
     FROM generate_series(%(first)s, %(last)s) AS n,
         LATERAL (SELECT %(until)s::timestamptz - (%(count)s - n) * interval '1 second' AS at) AS past
@@ -49,6 +55,23 @@ COPIES = {
     "id": "(lpad(to_hex(n), 12, '0') || '7' || substr(md5(n::text), 2, 3) || '8' || substr(md5(n::text), 6, 15))::uuid",
     "next_run_at": "now() + interval '2 days' + n * interval '1 second'",
 }
+# The same, each with a name, some with tags, and a few that are paused, urgent, somebody's, or of another task.
+VARIOUS = COPIES | {
+    "next_run_at": f"CASE WHEN n % 997 > 0 THEN {COPIES['next_run_at']} END",
+    "status": "CASE WHEN n % 997 > 0 THEN status ELSE 'PAUSED' END",
+    "priority": "CASE WHEN n % 991 > 0 THEN priority ELSE 9 END",
+    "owner_id": "CASE WHEN n % 983 > 0 THEN owner_id ELSE (SELECT min(id) FROM accounts_user) END",
+    "task": f"CASE WHEN n % 977 > 0 THEN task ELSE '{RARE_TASK}' END",
+    "name": "'Report ' || n || CASE WHEN n % 971 > 0 THEN ' daily' ELSE ' yearly' END",
+    "tags": f"""CASE WHEN n % 967 > 0 THEN '["common"]'::jsonb ELSE '["{RARE_TAG}"]'::jsonb END""",
+    "created_at": "to_timestamp(n / 1000.0)",
+}
+TERMS = """
+    INSERT INTO jobs_jobterm (job_id, tenant_id, term)
+    SELECT id, tenant_id, term FROM jobs_job, LATERAL unnest(
+        string_to_array(lower(name), ' ') || ('#' || (tags ->> 0))
+    ) AS term WHERE name LIKE 'Report %'
+"""
 
 
 def tenant() -> Tenant:
@@ -81,17 +104,32 @@ def irregular(count: int, seconds: float) -> list[datetime]:
 
 def distant(count: int) -> None:
     """Recurring jobs that nobody will see come due. The index has to hear of them by a rebuild."""
+    _copy(count, COPIES)
+
+
+def various(count: int) -> None:
+    """The same, with names, tags and few of each that somebody may look for."""
+    from django.db import connection
+
+    _copy(count, VARIOUS)
+    with connection.cursor() as cursor:
+        cursor.execute(TERMS)
+        cursor.execute("VACUUM ANALYZE jobs_jobterm")
+        cursor.execute("VACUUM ANALYZE jobs_job")
+
+
+def _copy(count: int, values: dict[str, str]) -> None:
     from django.db import connection
 
     from jobs.models import Job
 
     [original] = recurring(1, 2 * 24 * 3600, every=3600, spread=0)
     columns = [field.column for field in Job._meta.concrete_fields]
+    shown = ", ".join(values.get(column, column) for column in columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO jobs_job ({', '.join(columns)}) "
-            f"SELECT {', '.join(COPIES.get(column, column) for column in columns)} "
-            f"FROM jobs_job, generate_series(1, %s) AS n WHERE jobs_job.id = %s",
+            f"INSERT INTO jobs_job ({', '.join(columns)}) SELECT {shown} ".replace("%", "%%")
+            + "FROM jobs_job, generate_series(1, %s) AS n WHERE jobs_job.id = %s",
             [count - 1, original.id],
         )
 
@@ -105,8 +143,11 @@ def history(count: int, of_jobs: int = 1) -> None:
 
     past = {"task": TASK, "payload": {}, "schedule": {"type": "once"}, "status": "FINISHED"}
     jobs = Job.objects.bulk_create([Job(tenant=tenant(), **past) for _ in range(of_jobs)], batch_size=BATCH)
+    if of_jobs > FEW:
+        make_rare(jobs[0])
     values = {"task": TASK, "tenant": tenant().pk, "jobs": [job.id for job in jobs], "of_jobs": of_jobs}
     values |= {"count": count, "failing": FAILING, "until": timezone.now()}
+    values |= {"rare_task": RARE_TASK, "rare": 0 if of_jobs > FEW else -1}
     with connection.cursor() as cursor, _without_indexes(cursor, count > CHUNK):
         for first in range(1, count + 1, CHUNK):
             last = min(first + CHUNK - 1, count)
@@ -117,6 +158,15 @@ def history(count: int, of_jobs: int = 1) -> None:
         cursor.execute("VACUUM ANALYZE jobs_execution")
         cursor.execute("VACUUM ANALYZE jobs_job")
     learned()
+
+
+def make_rare(job: Job) -> None:
+    """Have it be found by what few jobs are."""
+    from jobs.models import Job, JobTerm
+    from jobs.terms import term_of_tag
+
+    Job.objects.filter(pk=job.pk).update(task=RARE_TASK, priority=9, tags=[RARE_TAG])
+    JobTerm.objects.create(job=job, tenant=job.tenant, term=term_of_tag(RARE_TAG))
 
 
 @contextmanager

@@ -6,7 +6,7 @@ The first page, one from the middle of the history, and those that are narrowed 
 from __future__ import annotations
 
 from base64 import b64encode
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from urllib.parse import urlencode
 from uuid import UUID
@@ -18,7 +18,8 @@ from django.test import Client
 from accounts.models import User
 from accounts.tokens import sign_in
 from benchmarks.acts import Act
-from benchmarks.load import tenant
+from benchmarks.load import RARE_TAG, RARE_TASK, tenant
+from jobs.ids import lowest_id
 from jobs.models import Execution, Job
 
 
@@ -30,8 +31,8 @@ class Pages:
         self._client = Client(headers={"host": "localhost"})
         self._admin = Client(headers={"host": "localhost"})
         self._admin.force_login(User.objects.create_superuser("root-of-bench", password="correct horse battery"))
-        self._middle = UUID(int=int(middle.timestamp() * 1000) << 80)
-        self._deep = _cursor(self._middle)
+        self._middle = middle
+        self._deep = _cursor(UUID(int=int(middle.timestamp() * 1000) << 80))
 
     def acts(self) -> list[Act]:
         of_job = f"jobs/{self._busiest()}/executions"
@@ -45,7 +46,7 @@ class Pages:
             "executions of a job": (of_job, {}),
             "executions of a job, from a deep cursor": (of_job, {"cursor": self._deep}),
         }
-        place = str(self._middle)
+        place = str(lowest_id(self._middle))
         of_admin = {
             "jobs": ("jobs/job/", {}),
             "jobs, a far page": ("jobs/job/", {"after": str(self._middle_job())}),
@@ -67,16 +68,56 @@ class Pages:
             *(Act(f"admin: {name}", partial(self._look, path, query)) for name, (path, query) in of_admin.items()),
         ]
 
+    def narrowed(self) -> list[Act]:
+        """Those that are narrowed down by each filter there is: to what few rows are, and to what many are."""
+        soon = datetime.now(UTC) + timedelta(days=2, hours=1)
+        window = {"start_time": _written(self._middle), "end_time": _written(self._middle + timedelta(minutes=10))}
+        jobs = {
+            "of a rare tag": {"tag": RARE_TAG},
+            "of a common tag": {"tag": "common"},
+            "of a common tag, from a cursor": {"tag": "common", "cursor": _cursor(self._middle_job())},
+            "of a tag that none has": {"tag": "unheard-of"},
+            "by a rare word": {"name": "year"},
+            "by a common word": {"name": "report"},
+            "by a common word and a rare one": {"name": "rep yearly"},
+            "by a word that none has": {"name": "unheard"},
+            "of a rare task": {"task": RARE_TASK},
+            "of a rare priority": {"priority": "high"},
+            "of a common priority": {"priority": "normal"},
+            "of an owner of few": {"user": "bench"},
+            "that are paused": {"status": "PAUSED"},
+            "that are active": {"status": "ACTIVE"},
+            "created in a window": {"created_after": "1970-01-01T00:00:05Z", "created_before": "1970-01-01T00:00:06Z"},
+            "due in a window": {"start_time": _written(soon), "end_time": _written(soon + timedelta(minutes=1))},
+            "with their last executions": {"expand": "last_execution"},
+        }
+        executions = {
+            "of a rare tag": {"tag": RARE_TAG},
+            "of a rare task": {"task": RARE_TASK},
+            "of a rare priority": {"priority": "high"},
+            "of a common priority": {"priority": "normal"},
+            "that failed, of a rare task": {"task": RARE_TASK, "status": "FAILED"},
+            "of a job": {"job": str(self._busiest())},
+            "asked for by hand": {"cause": "run_now"},
+            "made by backfills, of which there are none": {"cause": "backfill"},
+            "due in a window": window,
+            "that failed and were due in a window": window | {"status": "FAILED"},
+            "that were skipped": {"status": "SKIPPED"},
+            "that were cancelled": {"status": "CANCELLED"},
+        }
+        asked = [(f"jobs {name}", "jobs", query) for name, query in jobs.items()]
+        asked += [(f"executions {name}", "executions", query) for name, query in executions.items()]
+        return [Act(f"API: {name}", partial(self._ask, path, query)) for name, path, query in asked]
+
     def searched(self) -> list[Act]:
-        """Those that look for what few rows are, or none."""
+        """Those that look for what hardly any row is, or none."""
         of_job = f"jobs/{self._busiest()}/executions"
         asked = {
-            "jobs that are paused, of which there are none": ("jobs", {"status": "PAUSED"}),
+            "jobs that are cancelled, of which there are none": ("jobs", {"status": "CANCELLED"}),
             "executions that failed, one in a thousand": ("executions", {"status": "FAILED"}),
             "executions that failed, from a deep cursor": ("executions", {"status": "FAILED", "cursor": self._deep}),
             "executions that are being retried, which are few": ("executions", {"status": "RETRYING"}),
             "executions that are running, which are none": ("executions", {"status": "RUNNING"}),
-            "executions that were skipped, of which there are none": ("executions", {"status": "SKIPPED"}),
             "executions of a job that failed, which are few": (of_job, {"status": "FAILED"}),
             "executions of a task that never ran": ("executions", {"task": "unheard_of"}),
         }
@@ -120,6 +161,10 @@ class Pages:
 def _cursor(position: UUID) -> str:
     """As our own answers have it in their links to the next page."""
     return b64encode(urlencode({"p": str(position)}).encode()).decode()
+
+
+def _written(instant: datetime) -> str:
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _succeeded(answer) -> None:

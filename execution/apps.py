@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.module_loading import autodiscover_modules
 
 
@@ -8,3 +9,8 @@ class ExecutionConfig(AppConfig):
     def ready(self) -> None:
         # A task is found by itself: in the `tasks.py` of any installed app.
         autodiscover_modules("tasks")
+        # Those that others run are declared.
+        from execution.registry import registry
+        from execution.remote import declare
+
+        declare(settings.REMOTE_TASKS, registry)

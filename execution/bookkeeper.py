@@ -19,7 +19,6 @@ from django.db import InterfaceError, OperationalError, connections, transaction
 from execution.outbox import Outbox
 from execution.workshop import Finished
 from jobs import ledger
-from jobs.clock import Clock
 from jobs.ledger import Claim
 from jobs.states import Status
 
@@ -39,11 +38,8 @@ class Bookkeeper:
     `on_settled` is told of each claim that is off our hands, whether or not its outcome counted.
     """
 
-    def __init__(
-        self, outbox: Outbox, *, clock: Clock, delay: timedelta, on_settled: Callable[[list[Claim]], None]
-    ) -> None:
+    def __init__(self, outbox: Outbox, *, delay: timedelta, on_settled: Callable[[list[Claim]], None]) -> None:
         self.outbox = outbox
-        self.clock = clock
         self.delay = delay.total_seconds()
         self.on_settled = on_settled
         self._took = 0.0  # seconds that the last group took: while writing is slow, larger groups are worth waiting for
@@ -115,7 +111,7 @@ class Bookkeeper:
     def _send(self) -> None:
         while (written := self._written.get()) is not None:
             try:
-                self._send_on(written)
+                self.outbox.follow_up((claim, outcome, status) for (claim, outcome), status in written)
             except Exception as error:
                 # The rows are written, and each carries its wake_at: the recoverer sends what we could not.
                 logger.exception("bookkeeper.sending_failed", error=str(error))
@@ -145,16 +141,3 @@ class Bookkeeper:
                     return [status for one in group for status in self._write([one])]
                 logger.exception("bookkeeper.outcome_refused", execution=str(group[0][0].id), error=str(error))
                 return [None]
-
-    def _send_on(self, written: Written) -> None:
-        """Retries go back to the broker with their delay, the exhausted to the dead letters."""
-        now = self.clock.now()
-        self.outbox.send_later(
-            [
-                (claim, outcome.retry_at - now)
-                for (claim, outcome), status in written
-                if status is Status.RETRYING and outcome.retry_at is not None
-            ]
-        )
-        self.outbox.send_again([claim for (claim, _), status in written if status is Status.SCHEDULED])
-        self.outbox.bury([claim for (claim, _), status in written if status is Status.FAILED])

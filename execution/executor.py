@@ -63,7 +63,7 @@ class Executor:
         self._held: set[Claim] = set()  # claimed, and its outcome not yet written
         self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
         self._changed = Condition()
-        self._bookkeeper = Bookkeeper(outbox, clock=clock, delay=bookkeeping_delay, on_settled=self._let_go)
+        self._bookkeeper = Bookkeeper(outbox, delay=bookkeeping_delay, on_settled=self._let_go)
         self._scribe = Scribe(self._bookkeeper, pause=words_pause)
         self._heart = Heart(self._leases, clock=clock, lost=self._lose, cancelled=self._cancel)
 

@@ -6,7 +6,7 @@ Nothing here costs more than a look at the payload's text where there are no sec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,22 +22,21 @@ def opened_payload(claim: Claim) -> Any:
     return get_seal().opened(payload, claim.tenant_id) if SEALED_IN_JSON in claim.payload else payload
 
 
-def scrubber_of(*claims: Claim) -> Scrubber | None:
-    """What takes out the secrets of these, and of all that are being run together with them; None if there are none."""
-    own = [secret for claim in claims if SEALED_IN_JSON in claim.payload for secret in _secrets(claim)]
+def scrubber_of(claim: Claim) -> Scrubber | None:
+    """What takes out its secrets, and those of all that are being run together with it; None if there are none."""
     around = hide_within.get()
-    if not own:
+    if SEALED_IN_JSON not in claim.payload:
         return around
-    return Scrubber(own) if around is None else Scrubber(own, besides=around)
+    return Scrubber(_secrets(claim), besides=around)
 
 
 @contextmanager
-def hidden(*claims: Claim) -> Iterator[Scrubber | None]:
-    """Take the secrets of these out of every line of the log that is written within."""
-    scrubber = scrubber_of(*claims)
-    before = hide_within.set(scrubber)
+def hidden(claims: Iterable[Claim]) -> Iterator[None]:
+    """Take the secrets of all of these out of whatever is told within, by any of them."""
+    secrets = [secret for claim in claims if SEALED_IN_JSON in claim.payload for secret in _secrets(claim)]
+    before = hide_within.set(Scrubber(secrets) if secrets else None)
     try:
-        yield scrubber
+        yield
     finally:
         hide_within.reset(before)
 

@@ -19,7 +19,7 @@ from execution.broker.base import NO_DELAY, Bundle
 from execution.pace import Pace, batched
 from jobs import ledger
 from jobs.clock import Clock
-from jobs.ledger import Sent
+from jobs.ledger import Outcome, Sent
 from jobs.states import Status
 
 logger = structlog.get_logger(__name__)
@@ -87,6 +87,18 @@ class Outbox:
         """Put exhausted executions among the dead letters; those not taken are tried again by the recoverer."""
         buried = self._hand_over(self.broker.bury, [_alone(one) for one in executions])
         ledger.let_rest([(one, Status.FAILED) for one in buried], wake_at=None)
+
+    def follow_up(self, settled: Iterable[tuple[Sendable, Outcome, Status | None]]) -> None:
+        """Send on what outcomes have led to: retries with their delay, the exhausted to the dead letters."""
+        led_to: dict[Status | None, list[tuple[Sendable, Outcome]]] = defaultdict(list)
+        for one, outcome, status in settled:
+            led_to[status].append((one, outcome))
+        now = self.clock.now()
+        self.send_later(
+            [(one, outcome.retry_at - now) for one, outcome in led_to[Status.RETRYING] if outcome.retry_at is not None]
+        )
+        self.send_again([one for one, _ in led_to[Status.SCHEDULED]])
+        self.bury([one for one, _ in led_to[Status.FAILED]])
 
     def _hand_over(self, deliver, messages: list[Message]) -> list[UUID]:
         if not messages:

@@ -6,25 +6,31 @@ import os
 import socket
 from collections.abc import Collection
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from execution.broker import get_broker
 from execution.defaults import default_limits
+from execution.destinations import Destinations, Rules
 from execution.executor import Executor
 from execution.outbox import Outbox
 from execution.pace import Pace
 from execution.recoverer import Errand, Recoverer
-from execution.registry import registry
+from execution.registry import UnknownTask, registry
+from execution.release import Release
+from execution.remote import tasks_from_rabbitmq
+from execution.remote_work import Counter
 from execution.runner import Runner
+from execution.uploads import prune_uploads
 from execution.voice import Bounds
 from execution.workshop import Workshop
 from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
 from jobs import canaries, dead_letters
-from jobs.clock import DatabaseClock
+from jobs.clock import Clock, DatabaseClock
 
 TIDY_EVERY = timedelta(minutes=1)
 
@@ -44,13 +50,29 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
 
 
 def make_runner() -> Runner:
+    clock = DatabaseClock(or_own=True)
     return Runner(
         registry,
-        clock=DatabaseClock(or_own=True),
+        clock=clock,
         limits=default_limits(),
         patience=settings.PUBLISH_PATIENCE,
         largest_result=settings.MAX_RESULT_BYTES,
+        destinations=make_destinations(clock),
     )
+
+
+def make_destinations(clock: Clock) -> Destinations:
+    release = Release(
+        settings.DESTINATION_PACE, settings.DESTINATION_PACE_DOUBLES.total_seconds(), settings.DESTINATION_PACE_CAP
+    )
+    rules = Rules(
+        settings.DESTINATION_FAILURES,
+        settings.DESTINATION_PROBE,
+        settings.DESTINATION_PROBE_CAP,
+        settings.DESTINATION_PATIENCE,
+        release,
+    )
+    return Destinations(clock, rules)
 
 
 def make_workshop(runner: Runner, threads: int) -> Workshop:
@@ -64,7 +86,7 @@ def make_thread_workshop(runner: Runner, threads: int, **options: Any) -> Thread
 
 def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Executor:
     """An executor of these tasks, by default of all. An unknown name is refused at once, not when work comes."""
-    names = [registry.get(name).name for name in tasks] or registry.names()
+    names = [_served(name) for name in tasks] or registry.local_names()
     threads = threads or settings.EXECUTOR_THREADS
     runner = make_runner()
     workshop = make_workshop(runner, threads)  # before anything that has a thread
@@ -82,6 +104,28 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
     )
 
 
+def _served(name: str) -> str:
+    task = registry.get(name)
+    if task.remote:
+        raise UnknownTask(
+            f"{name!r} is run by workers of its own. Executors serve: {', '.join(registry.local_names())}."
+        )
+    return task.name
+
+
+@cache
+def get_counter() -> Counter:
+    """Where workers in other languages are served: one for all requests of a web process."""
+    return Counter(
+        make_outbox(),
+        make_runner(),
+        clock=DatabaseClock(),
+        most_waiting=settings.WORKER_POLLS,
+        longest_wait=settings.WORKER_POLL_WAIT,
+        carried=tasks_from_rabbitmq(registry) if settings.AMQP_URL else (),
+    )
+
+
 def make_recoverer() -> Recoverer:
     return Recoverer(
         make_outbox(),
@@ -95,5 +139,6 @@ def make_recoverer() -> Recoverer:
             Errand(
                 "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
             ),
+            Errand("uploads.pruned", TIDY_EVERY, lambda: prune_uploads(timezone.now())),
         ],
     )

@@ -33,6 +33,9 @@ class InvalidPayload(Exception):
         self.errors = errors
 
 
+Destination = Callable[[Any], str]  # of a payload, such as `https://example.com`
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     name: str
@@ -42,6 +45,13 @@ class Task:
     isolated: bool = False  # in a process of its own, for handlers that may crash it or leak
     batch_size: int | None = None  # of a handler that is given many at once: so many, at most
     secrets: frozenset[str] = frozenset()  # names of members of its payload, besides those that say so themselves
+    destination: Destination | None = None  # whom it talks to: while that is down, it waits and its retries are kept
+    shared_destination: bool = False  # the same for all tenants, and none of them can make it look down
+
+    @property
+    def remote(self) -> bool:
+        """Whether workers of its own run it, and our executors do not."""
+        return False
 
     def read(self, payload: Any) -> BaseModel:
         """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
@@ -63,7 +73,8 @@ class Task:
         return self.payload.model_json_schema()
 
     def _example(self) -> str:
-        fields = ", ".join(f'"{name}": …' for name, field in self.payload.model_fields.items() if field.is_required())
+        needed = [field.alias or name for name, field in self.payload.model_fields.items() if field.is_required()]
+        fields = ", ".join(f'"{name}": …' for name in needed)
         return "{" + fields + "}"
 
 
@@ -91,6 +102,13 @@ class Registry:
     def names(self) -> list[str]:
         return sorted(self._tasks)
 
+    def local_names(self) -> list[str]:
+        """Those that our executors serve."""
+        return [name for name in self.names() if not self._tasks[name].remote]
+
+    def remote_names(self) -> list[str]:
+        return [name for name in self.names() if self._tasks[name].remote]
+
 
 registry = Registry()
 
@@ -108,6 +126,8 @@ def task(
     secrets: Collection[str] = (),
     batch: bool = False,
     batch_size: int = 100,
+    destination: Destination | None = None,
+    shared_destination: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
@@ -119,6 +139,9 @@ def task(
 
     `secrets` names members of the payload, at any depth, that are stored sealed and never shown; those called
     `password`, `token` and the like are anyway.
+
+    With `destination`, work for one that is down waits (see docs/destinations.md). Each tenant finds that out for
+    itself, unless it is a `shared_destination`, which no payload can name.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
@@ -126,8 +149,19 @@ def task(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         handler, model = understood_batch(function, payload) if batch else understood(function, payload)
-        hidden = frozenset(map(spelled, secrets))
-        registry.add(Task(name, handler, model, limits, isolated, batch_size if batch else None, hidden))
+        registry.add(
+            Task(
+                name,
+                handler,
+                model,
+                limits,
+                isolated,
+                batch_size if batch else None,
+                frozenset(map(spelled, secrets)),
+                destination,
+                shared_destination,
+            )
+        )
         return function
 
     return register
@@ -140,7 +174,8 @@ def _length(given: timedelta | float | None) -> timedelta | None:
 def _told(fault: Any, model: type[BaseModel]) -> tuple[str, str]:
     field = ".".join(str(step) for step in fault["loc"])
     if fault["type"] == "extra_forbidden":
-        return field, f"is no field of this payload. Allowed: {', '.join(model.model_fields)}."
+        allowed = ", ".join(known.alias or name for name, known in model.model_fields.items())
+        return field, f"is no field of this payload. Allowed: {allowed}."
     if fault["type"] == "missing":
         return field, "is missing."
     return field, fault["msg"].removeprefix("Value error, ")

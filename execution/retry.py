@@ -22,6 +22,14 @@ class RetryLater(Exception):
         self.at = at
 
 
+class DestinationDown(Exception):
+    """Raised by a handler: whoever it talked to does not answer, or says that it cannot do anything for now.
+
+    Tried again as after any error. But where the task names its destination, enough of these in a row make all
+    work for that destination wait, uncounted, until it answers again.
+    """
+
+
 class WorkerLost(Exception):
     """Found by others: whoever ran the attempt is gone, or has stopped answering."""
 

@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 from pydantic import BaseModel
 
+from execution.destinations import Destinations, MustWait, private
 from execution.hiding import opened_payload, scrubber_of
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
@@ -36,6 +37,7 @@ class Runner:
     limits: Limits  # for jobs and tasks that do not say
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
     largest_result: int  # bytes, as JSON
+    destinations: Destinations
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
@@ -53,6 +55,9 @@ class Runner:
                 raise result
             written = self._written(result if scrubber is None else scrubber.clean_document(result))
             logger.info("execution.completed")
+        except MustWait as wait:
+            logger.info("execution.waits", reason=str(wait))
+            return self.waits(claim, wait)
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
             logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
@@ -100,6 +105,19 @@ class Runner:
             fingerprint=None if retry_at else fingerprint(claim.task, told),
         )
 
+    def waits(self, claim: Claim, wait: MustWait) -> Outcome:
+        """The outcome of an attempt whose destination is down: it does not count, and comes again when it was told to.
+
+        Of one that has found this out there is a row to tell of it; others were not even made.
+        """
+        if wait.found is not None:
+            outcome = self.failed(claim, wait.found, forgiven=True)
+        else:
+            error = storable_text(str(wait))
+            now = self.clock.now()
+            outcome = Outcome(*claim.key, Status.RETRYING, now, error=error, ended=None, forgiven=True)
+        return outcome._replace(status=Status.RETRYING, retry_at=wait.at, wake_at=wait.at + self.patience)
+
     def given_back(self, claim: Claim) -> Outcome:
         """The outcome of an attempt that we stopped for reasons of our own: it does not count, and is sent again."""
         now = self.clock.now()
@@ -137,9 +155,27 @@ class Runner:
         """Whether its handler is given many at once."""
         return self.registry.batch_size(claim.task) is not None
 
-    def _call(self, claim: Claim, run: Run) -> Any:
+    def admitted(self, claim: Claim) -> tuple[Task, BaseModel, str | None]:
+        """What `read` returns, and the destination. Raises MustWait, or DestinationDown, while that is down."""
         task, payload = self.read(claim)
-        return task.handler(payload, run)
+        if task.destination is None:
+            return task, payload, None
+        destination = task.destination(payload)
+        if not task.shared_destination:
+            # Otherwise anybody could keep others from a place, with requests to it that are bound to fail.
+            destination = private(destination, claim.tenant_id)
+        self.destinations.admit(destination, claim.tenant_id)
+        return task, payload, destination
+
+    def watched(self, claim: Claim, destination: str | None, work: Callable[[], Any]) -> Callable[[], Any]:
+        """The same work, from which it is also learned how its destination is."""
+        if destination is None:
+            return work
+        return partial(self.destinations.judged, destination, claim.tenant_id, work)
+
+    def _call(self, claim: Claim, run: Run) -> Any:
+        task, payload, destination = self.admitted(claim)
+        return self.watched(claim, destination, partial(task.handler, payload, run))()
 
     def _written(self, result: Any) -> str | None:
         """The result as it is kept."""

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import BinaryIO
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
@@ -21,7 +22,9 @@ from execution.models import Upload
 from jobs.documents import storable_text
 
 A_DAY = timedelta(days=1)
-PRUNED_AT_ONCE = 200  # files a call, at most: each may be a request to a storage far away
+PRUNED_AT_ONCE = 20  # files a call, at most: each may be a request to a storage far away, and somebody waits
+
+logger = structlog.get_logger(__name__)
 
 
 class UnknownUpload(Exception):
@@ -94,10 +97,15 @@ def delete_upload(tenant_id: UUID, name: str) -> None:
 
 def prune_uploads(now: datetime, *, limit: int = PRUNED_AT_ONCE) -> int:
     """Delete files that have not been used for long, at most `limit`, and return how many that were."""
-    old = list(Upload.objects.unused_since(now - settings.UPLOAD_KEPT).order_by("used_at")[:limit])
-    for upload in old:
-        _delete(upload)
-    return len(old)
+    done = 0
+    for upload in Upload.objects.unused_since(now - settings.UPLOAD_KEPT).order_by("used_at")[:limit]:
+        try:
+            _delete(upload)
+        except OSError as error:  # the storage is away; whoever prunes has other things to do
+            logger.warning("uploads.not_pruned", error=str(error))
+            break
+        done += 1
+    return done
 
 
 def _delete(upload: Upload) -> None:

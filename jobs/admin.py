@@ -8,8 +8,9 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
+from accounts.quota import QuotaExceeded
 from jobs import dead_letters, services
 from jobs.admin_forms import JobForm
 from jobs.admin_lists import BoundedList, TaskFilter
@@ -44,7 +45,7 @@ def job_action(description: str, act: Callable[..., Any]) -> Callable[..., None]
                 done += 1
                 if isinstance(outcome, services.Resumed) and outcome.missed.count:
                     model_admin.message_user(request, f"{job}: {outcome.missed.outcome}", messages.INFO)
-            except (IllegalMove, Job.DoesNotExist) as error:
+            except (IllegalMove, QuotaExceeded, Job.DoesNotExist) as error:
                 model_admin.message_user(request, f"{job}: {error}", messages.WARNING)
         model_admin.message_user(request, f"{description}: done for {done} job(s).", messages.SUCCESS)
 
@@ -78,6 +79,13 @@ class JobAdmin(BoundedList, admin.ModelAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Job | None = None) -> list[str]:
         return [*self.readonly_fields, "tenant"] if obj else self.readonly_fields
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except QuotaExceeded as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(request.path)
 
     def save_model(self, request: HttpRequest, obj: Job, form: JobForm, change: bool) -> None:
         fields = form.cleaned_data

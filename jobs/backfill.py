@@ -19,7 +19,7 @@ import structlog
 from django.db import transaction
 
 from accounts.models import User
-from jobs import audit, ledger
+from jobs import audit, ledger, quotas
 from jobs.clock import database_now
 from jobs.ids import execution_id
 from jobs.models import Execution, Job
@@ -94,9 +94,10 @@ def backfill(job: Job, *, start: datetime, end: datetime, rate: int = RATE, acto
     """Record an execution for each due time of the window that has had none; raises as `plan` does."""
     plan(job, start=start, end=end, rate=rate)  # what is reckoned here is remembered, and the lock held for less
     with transaction.atomic():
-        job = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
+        job = Job.objects.kept().locked().get(pk=job.pk)
         made = plan(job, start=start, end=end, rate=rate)
         if made.due_times:
+            quotas.Room(job.tenant).take_runs(len(made.due_times), now=database_now())
             ledger.insert(Execution, COLUMNS, _rows(job, made, now=database_now()))
             _write_audit(job, made, start, end, actor)
     logger.info("job.backfilled", job=str(job.id), executions=len(made.due_times))

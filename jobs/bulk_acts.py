@@ -15,7 +15,8 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.models import Tenant, User
-from jobs import audit, ledger
+from accounts.quota import QuotaExceeded
+from jobs import audit, ledger, quotas
 from jobs.clock import database_now
 from jobs.ledger import JobMove
 from jobs.models import Execution, Job
@@ -24,7 +25,7 @@ from jobs.services import announce_changes, check_paused
 from jobs.states import IllegalMove, JobStatus
 from scheduling.upcoming import next_run
 
-Move = Callable[[Job, datetime], JobMove]  # or raises IllegalMove
+Move = Callable[[Job, datetime], JobMove]  # or raises IllegalMove or QuotaExceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,13 @@ def pause_jobs(ids: Collection[UUID], *, tenant: Tenant, actor: User | None) -> 
 def resume_jobs(ids: Collection[UUID], *, tenant: Tenant, actor: User | None) -> dict[UUID, Acted]:
     """Go on with the next due time from now. How many were missed is not counted: for one job, `resume_job` does."""
 
+    room = quotas.Room(tenant)
+
     def resume(job: Job, now: datetime) -> JobMove:
         check_paused(job)
         upcoming = next_run(json.dumps(job.schedule), now, job=job.id, runs=job.runs)
+        if upcoming.start_at:
+            room.take_place()
         return JobMove(job.id, JobStatus.ACTIVE if upcoming.start_at else JobStatus.FINISHED, *upcoming)
 
     return _act("resume", ids, resume, tenant=tenant, actor=actor)
@@ -106,6 +111,6 @@ def _decide(jobs: Iterable[Job], move: Move, now: datetime) -> tuple[list[JobMov
     for job in jobs:
         try:
             moves.append(move(job, now))
-        except IllegalMove as error:
+        except (IllegalMove, QuotaExceeded) as error:
             refused[job.id] = str(error)
     return moves, refused

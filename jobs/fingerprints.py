@@ -18,7 +18,7 @@ VARIES = "#"
 PARTS = re.compile(
     r"""
       "[^"]*" | `[^`]*` | “[^”]*” | «[^»]*» | (?<!\w)'[^']*'(?!\w)  # quoted; the ' of "can't" quotes nothing
-    | (?P<kept> \b(?:http|smtp|status|code|errno|answered|returned)\b [\s:=(\[]{1,3} \d{1,3} \b (?![\w.-]) )
+    | (?P<kept> \b(?:http|smtp|status|code|errno|answered|returned)\b [\s:=(\[]{1,3} \d{1,3} (?![\w-]|\.\d) )
     | \w[\w@.+-]*
     """,
     re.VERBOSE | re.IGNORECASE,

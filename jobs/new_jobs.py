@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS
 
 from accounts.models import Tenant, User
+from accounts.quota import QuotaExceeded
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.models import Job
 from jobs.payloads import accepted
@@ -31,7 +32,7 @@ AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, 
 OF_TERMS = ("job_id", "tenant_id", "term")
 row_of = attrgetter(*COLUMNS)
 
-Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy
+Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy | QuotaExceeded
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from accounts.models import Tenant, User
 from execution.registry import registry
-from jobs import audit, dead_letters, ledger
+from jobs import audit, dead_letters, ledger, quotas
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job, JobTerm
@@ -35,7 +35,7 @@ SHORTEST_LEASE = 1.0  # seconds: a shorter one is lost to any hiccup
 def create_job(wanted: NewJob, *, tenant: Tenant, actor: User | None) -> Job:
     """Store a job and have it run when it is due.
 
-    Raises UnknownTask, InvalidPayload, InvalidSchedule or InvalidPolicy before anything is stored.
+    Raises UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy or QuotaExceeded before anything is stored.
     """
     [outcome] = create_jobs([wanted], tenant=tenant, actor=actor)
     if isinstance(outcome, Job):
@@ -56,6 +56,7 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
     jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
     if jobs:
         with transaction.atomic():
+            jobs = quotas.admit(outcomes, tenant=tenant, now=now)
             ledger.insert(Job, COLUMNS, [row_of(job) for job in jobs])
             ledger.insert(JobTerm, OF_TERMS, term_rows(jobs))
             audit.write_created(jobs, actor, now=now)
@@ -90,6 +91,7 @@ def update_job(
                 changes.get("overlap", job.overlap),
                 recurring=recurs(changes.get("schedule", job.schedule)),
             )
+        quotas.check_change(job, changes, next_run_at)
         if any(changes.get(name, getattr(job, name)) != getattr(job, name) for name in ("task", "priority")):
             changes = changes | {"rerouted": True}
         job.edit(next_run_at, **changes)
@@ -127,6 +129,7 @@ def resume_job(job: Job, *, actor: User | None) -> Resumed:
         now = database_now()  # once it is locked, as in an update
         check_paused(job)
         missed = missed_in_pause(job, now=now)
+        quotas.Room(job.tenant).take_place()
         job.resume(*next_run(json.dumps(job.schedule), now, job=job.id, runs=job.runs))
     return Resumed(job, missed)
 
@@ -176,6 +179,7 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
     with _act("run_now", job, actor) as job:
         if job.status == JobStatus.CANCELLED:
             raise IllegalMove("A cancelled job cannot be run. Create a new one.")
+        quotas.Room(job.tenant).take_runs(1, now=now)
         new = ledger.NewExecution(job.id, job.tenant_id, job.task, job.priority, now, Cause.RUN_NOW)
         # Overdue from the start: the recoverer is what sends it.
         ledger.record([new], [], now=now, wake_at=now)
@@ -211,7 +215,7 @@ def _act(
     What the act is `about`, if not the job as a whole, is written down with it.
     """
     with transaction.atomic():
-        current = Job.objects.kept().select_for_update(no_key=True).get(pk=job.pk)
+        current = Job.objects.kept().locked().get(pk=job.pk)
         if versions is not None and current.version not in versions:
             raise ChangedMeanwhile(
                 "The job was changed since you read it. Read it again, and repeat what still applies."

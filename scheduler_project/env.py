@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -48,6 +50,20 @@ def env_count(name: str, default: int) -> int:
     return count
 
 
+def env_object(name: str) -> dict[str, Any]:
+    """A JSON object, spelled out or in the file that is named; empty where there is none."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return {}
+    try:
+        value = json.loads(text if text.startswith("{") else Path(text).read_text())
+    except (OSError, ValueError) as error:
+        raise ImproperlyConfigured(f"{name} is neither a JSON object nor a file with one: {error}.") from None
+    if not isinstance(value, dict):
+        raise ImproperlyConfigured(f"{name} has a {type(value).__name__} where a JSON object is needed.")
+    return value
+
+
 def env_limit(name: str, default: int) -> int:
     """A whole number; 0 stands for no limit."""
     text = os.environ.get(name, "")
@@ -85,9 +101,37 @@ def env_database(name: str, *, embedded: Path, pool_size: int) -> dict[str, Any]
         options = database.setdefault("OPTIONS", {})
         for option, value in UNTIL_GIVEN_UP.items():
             options.setdefault(option, value)
+        # To compile a query takes longer than any of ours does.
+        options.setdefault("options", "-c jit=off")
         # A new connection costs 5 ms, one from the pool 0.7.
         options["pool"] = {"min_size": 1, "max_size": pool_size, "timeout": 10}
     return database
+
+
+def env_email(name: str) -> dict[str, Any]:
+    """Django's mail settings for the server or provider that `name` points to.
+
+    A server is `smtp://user:password@host:25`, `smtp+tls://…` or `smtp+ssl://…`. A provider that django-anymail knows
+    is `anymail+postmark://?SERVER_TOKEN=…`: what it asks for in its settings, without the provider's name in front.
+    """
+    url = os.environ.get(name, "").strip()
+    scheme, _, provider = urlsplit(url).scheme.partition("+")
+    if scheme != "anymail":
+        try:
+            return dict(env.email_url_config(url))
+        except Exception as error:
+            raise ImproperlyConfigured(f"{name} must look like smtp+tls://user:password@host:587: {error}.") from None
+    backend = provider.replace("-", "_")
+    try:
+        found = find_spec(f"anymail.backends.{backend}")
+    except ModuleNotFoundError:
+        raise ImproperlyConfigured(f"{name} names a provider of django-anymail: pip install django-anymail.") from None
+    if not backend.isidentifier() or found is None:
+        raise ImproperlyConfigured(
+            f"{name}: django-anymail knows no provider {provider!r}. Its documentation lists them."
+        )
+    options = {f"{backend.upper()}_{key.upper()}": value for key, value in parse_qsl(urlsplit(url).query)}
+    return {"EMAIL_BACKEND": f"anymail.backends.{backend}.EmailBackend", "ANYMAIL": options}
 
 
 def kept_secret(path: Path) -> str:

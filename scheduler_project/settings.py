@@ -8,7 +8,17 @@ from pathlib import Path
 from jobs import policies
 from jobs.states import JobStatus, Status, choices
 from scheduler_project import admin_look
-from scheduler_project.env import env, env_count, env_database, env_limit, env_seconds, env_server, kept_secret
+from scheduler_project.env import (
+    env,
+    env_count,
+    env_database,
+    env_email,
+    env_limit,
+    env_object,
+    env_seconds,
+    env_server,
+    kept_secret,
+)
 from scheduler_project.logs import configure_logging
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -65,6 +75,25 @@ LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, 
 LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
 WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
 
+# Destinations that are down: whoever handlers talk to.
+DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept
+DESTINATION_PROBE = env_seconds("DESTINATION_PROBE", 1)  # before the first probe; twice as long before the next
+DESTINATION_PROBE_CAP = env_seconds("DESTINATION_PROBE_CAP", 30)  # … but never longer: a recovery is seen this soon
+DESTINATION_PATIENCE = env_seconds("DESTINATION_PATIENCE", 86_400)  # down for longer, waiting counts as failing
+DESTINATION_PACE = env_count("DESTINATION_PACE", 5)  # executions a second, right after it has answered
+DESTINATION_PACE_DOUBLES = env_seconds("DESTINATION_PACE_DOUBLES", 5)  # twice as many a second after each of these
+DESTINATION_PACE_CAP = env_count("DESTINATION_PACE_CAP", 200)  # executions a second: from there on it is taken for well
+
+# Workers in other languages.
+REMOTE_TASKS = env_object("REMOTE_TASKS")  # what they run: {"name": {"schema": …}}, or a file with it; docs/workers.md
+WORKER_POLLS = env_count("WORKER_POLLS", max(1, WEB_THREADS // 2))  # of a web process, that wait: each has a thread
+WORKER_POLL_WAIT = env_seconds("WORKER_POLL_WAIT", 30)  # the longest that one may ask to wait
+
+# Functions decorated with django.tasks' @task. Needs Django 6 or the package django-tasks; see docs/django-tasks.md.
+DJANGO_TASKS_QUEUES = env.list("DJANGO_TASKS_QUEUES", default=[])  # such as default,mails; without any, it is not used
+if DJANGO_TASKS_QUEUES:
+    TASKS = {"default": {"BACKEND": "jobs.django_tasks.PunctualBackend", "QUEUES": DJANGO_TASKS_QUEUES}}
+
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
 LARGEST_PAYLOAD = env_count(
@@ -93,6 +122,13 @@ KEY_RATE_LIMIT = env_limit("KEY_RATE_LIMIT", 30_000)  # of one API key: it leave
 MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
 MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
 MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
+
+# The dashboard.
+DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
+SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
+PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "overview"
 
 # HTTP to the outside, for `http_request`.
 HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
@@ -131,22 +167,17 @@ IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes 
 IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
 IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
 
-# The dashboard.
-DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
-SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
-PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
-LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "overview"
-
 # Mail. Without a server, mails are written to a folder and to the log.
 EMAIL_URL = env.str("EMAIL_URL", default="")
 MAIL_FOLDER = VAR_DIR / "mail"
 if EMAIL_URL:
-    vars().update(env.email_url("EMAIL_URL"))
+    vars().update(env_email("EMAIL_URL"))
 else:
     EMAIL_BACKEND = "execution.mailbox.FolderBackend"
 EMAIL_TIMEOUT = 20  # seconds for each answer of the mail server; without one a silent server holds a thread for ever
 DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@localhost>")
+EMAIL_HEADERS = env.list("EMAIL_HEADERS", default=[])  # that payloads may set besides the usual harmless ones
+EMAIL_ATTACHMENT_BYTES = env_count("EMAIL_ATTACHMENT_BYTES", 10 * 1024 * 1024)  # a mail: most servers take no more
 
 # Django.
 PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
@@ -263,6 +294,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["jobs.api.rendering.QuickJSONRenderer"],
     "DEFAULT_FILTER_BACKENDS": ["jobs.api.filtering.StrictBackend"],
     "DEFAULT_SCHEMA_CLASS": "jobs.api.openapi.CompleteSchema",
+    "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe forms that nobody fills in; /api/schema describes all
     "EXCEPTION_HANDLER": "jobs.api.problems.problem_response",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -285,6 +317,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "accounts.api.schema.describe_limits",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "JobStatus": choices(JobStatus),
         "ExecutionStatus": choices(Status),

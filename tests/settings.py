@@ -11,6 +11,19 @@ os.environ["PUNCTUAL_VAR"] = tempfile.mkdtemp(prefix="punctual-test-")
 atexit.register(shutil.rmtree, os.environ["PUNCTUAL_VAR"], ignore_errors=True)
 os.environ.setdefault("LOG_LEVEL", "INFO")
 os.environ.update(RETRY_BASE="0.2", EXECUTION_LEASE="2", POLL_LEASE="1", PUBLISH_PATIENCE="1", STOP_GRACE="5")
+os.environ["REMOTE_TASKS"] = """{
+    "resize_video": {
+        "schema": {
+            "type": "object",
+            "properties": {"url": {"type": "string"}, "width": {"type": "integer", "minimum": 1}},
+            "required": ["url"],
+            "additionalProperties": false
+        },
+        "max_retries": 2, "lease": 4, "time_limit": 60
+    },
+    "transcribe": {"from": "rabbitmq"}
+}"""
+os.environ["DJANGO_TASKS_QUEUES"] = "default,mails"
 os.environ["CANARY_LOOK"] = "0.05"
 os.environ.setdefault("ISOLATE_HANDLERS", "false")  # the tests' own handlers live in the tests' process
 

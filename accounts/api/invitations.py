@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import generics, serializers, status
+from rest_framework import serializers, status
 from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from accounts import inviting
+from accounts.api.fields import TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.api.tenants import OwnTenantSerializer
@@ -18,7 +20,7 @@ from accounts.models import Invitation, Membership
 from accounts.teams import check_owner
 from accounts.tenancy import tenant_named
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class InvitationSerializer(serializers.ModelSerializer):
@@ -37,16 +39,17 @@ class NewInvitationSerializer(InvitationSerializer):
         fields = [*InvitationSerializer.Meta.fields, "token", "mailed"]
 
 
-class WantedInvitationSerializer(StrictSerializer):
+class WantedInvitationSerializer(BodySerializer):
     email = serializers.EmailField(max_length=254)
     role = serializers.ChoiceField(Membership.Role.choices, default=Membership.Role.MEMBER)
 
 
-class AcceptanceSerializer(StrictSerializer):
-    token = serializers.CharField(max_length=200)
+class AcceptanceSerializer(BodySerializer):
+    token = TextField(max_length=200)
 
 
 class InvitationsView(OfTenant):
+    serializer_class = WantedInvitationSerializer
     pagination_class = LatestFirst
 
     @extend_schema(
@@ -70,6 +73,7 @@ class InvitationsView(OfTenant):
         responses={201: NewInvitationSerializer, **problems(400, 401, 403, 404)},
     )
     def post(self, request: Request, tenant_id: str) -> Response:
+        check_owner(self.own)
         sent = WantedInvitationSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
         invitation, token, mailed = inviting.invite(self.own, **sent.validated_data)
@@ -92,7 +96,7 @@ class InvitationView(OfTenant):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class AcceptView(generics.GenericAPIView):
+class AcceptView(APIView):
     permission_classes = [IsAuthenticated, PeopleOnly]
 
     @extend_schema(

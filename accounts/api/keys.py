@@ -13,13 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import keys
+from accounts.api.fields import CountField, TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import PeopleOnly
 from accounts.models import ApiKey
 from accounts.models.api_key import Scope
 from accounts.tenancy import HEADER, membership_for, tenant_named
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 MOST_REQUESTS = 10_000_000  # a minute: more than any machine asks
 TENANT = OpenApiParameter(
@@ -62,13 +63,13 @@ class NewKeySerializer(KeySerializer):
         fields = [*KeySerializer.Meta.fields, "key"]
 
 
-class WantedKeySerializer(StrictSerializer):
-    name = serializers.CharField(max_length=100, help_text="What it is for.")
+class WantedKeySerializer(BodySerializer):
+    name = TextField(max_length=100, help_text="What it is for.")
     scopes = serializers.ListField(
         child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=2, help_text="What it may do."
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True, help_text="Without one, never.")
-    rate_limit = serializers.IntegerField(
+    rate_limit = CountField(
         min_value=0,
         max_value=MOST_REQUESTS,
         required=False,
@@ -96,6 +97,8 @@ class OfKeys(generics.GenericAPIView):
 
 
 class KeysView(OfKeys):
+    serializer_class = WantedKeySerializer
+
     @extend_schema(
         operation_id="list_keys",
         tags=["keys"],

@@ -11,7 +11,7 @@ from accounts import teams
 from accounts.api.scoped import OfTenant
 from accounts.models import Membership
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 MEMBER = OpenApiParameter("user_id", int, OpenApiParameter.PATH, description="A member's `user`.")
 
@@ -26,7 +26,7 @@ class MemberSerializer(serializers.ModelSerializer):
         fields = ["user", "username", "role", "since"]
 
 
-class NewRoleSerializer(StrictSerializer):
+class NewRoleSerializer(BodySerializer):
     role = serializers.ChoiceField(Membership.Role.choices)
 
 
@@ -53,9 +53,10 @@ class MemberView(OfTenant):
         responses={200: MemberSerializer, **problems(400, 401, 403, 404, 409)},
     )
     def patch(self, request: Request, tenant_id: str, user_id: str) -> Response:
-        sent = NewRoleSerializer(data=request.data)
+        teams.check_owner(self.own)
+        sent = NewRoleSerializer(data=request.data, partial=True)
         sent.is_valid(raise_exception=True)
-        return Response(MemberSerializer(teams.change_role(self.own, int(user_id), sent.validated_data["role"])).data)
+        return Response(MemberSerializer(teams.change_role(self.own, int(user_id), **sent.validated_data)).data)
 
     @extend_schema(
         operation_id="remove_member",

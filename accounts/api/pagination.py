@@ -1,27 +1,24 @@
-"""Pages in the order things were made: each starts where the last one ended."""
+"""Pages in the order things were made."""
 
-from django.conf import settings
+from __future__ import annotations
+
+from datetime import datetime
+
 from django.utils.dateparse import parse_datetime
-from rest_framework.exceptions import NotFound
-from rest_framework.pagination import CursorPagination
+
+from jobs.api.pagination import NewestFirst
 
 
-class ByTime(CursorPagination):
+class ByTime(NewestFirst):
     """Oldest first: the order in which memberships count."""
 
     ordering = "created_at"
-    page_size = settings.PAGE_SIZE
 
-    def decode_cursor(self, request):
-        cursor = super().decode_cursor(request)
-        if cursor is not None and cursor.position is not None:
-            try:
-                readable = parse_datetime(cursor.position)
-            except ValueError:
-                readable = None
-            if readable is None:
-                raise NotFound(self.invalid_cursor_message)
-        return cursor
+    def read_position(self, position: str) -> datetime:
+        instant = parse_datetime(position)
+        if instant is None or instant.tzinfo is None:
+            raise ValueError("no time that a page of ours starts at")
+        return instant
 
 
 class LatestFirst(ByTime):

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 from rest_framework.validators import UniqueValidator
 
+from accounts.api.fields import TextField
 from accounts.models import Tenant, User
 
 TAKEN = "is taken. Choose another."
@@ -21,7 +22,7 @@ class TenantSerializer(serializers.ModelSerializer):
         fields = ["id", "name"]
 
 
-class UsernameField(serializers.CharField):
+class UsernameField(TextField):
     """Brought into the form it is stored in before anything is checked: `ｚoe` is `zoe`, and taken if she is."""
 
     def to_internal_value(self, data: Any) -> str:
@@ -33,7 +34,7 @@ class RegistrationSerializer(serializers.ModelSerializer):
         max_length=150, validators=[UnicodeUsernameValidator(), UniqueValidator(User.objects.all(), TAKEN)]
     )
     email = serializers.EmailField(required=True, max_length=254)
-    password = serializers.CharField(write_only=True, max_length=128, trim_whitespace=False)
+    password = TextField(write_only=True, max_length=128, trim_whitespace=False)
     tenant = serializers.SerializerMethodField(help_text="Your personal tenant: what you create belongs to it.")
 
     class Meta:
@@ -53,8 +54,8 @@ class RegistrationSerializer(serializers.ModelSerializer):
 
 
 class CredentialsSerializer(serializers.Serializer):
-    username = serializers.CharField(max_length=150)
-    password = serializers.CharField(max_length=128, trim_whitespace=False)
+    username = TextField(max_length=150)
+    password = TextField(max_length=128, trim_whitespace=False)
 
 
 class TokenPairSerializer(serializers.Serializer):
@@ -63,11 +64,11 @@ class TokenPairSerializer(serializers.Serializer):
 
 
 class RefreshSerializer(serializers.Serializer):
-    refresh = serializers.CharField(max_length=4096)
+    refresh = TextField(max_length=4096)
 
     def to_internal_value(self, data: Any) -> dict[str, str]:
         return {"text": super().to_internal_value(data)["refresh"]}
 
 
 class LogoutSerializer(serializers.Serializer):
-    refresh = serializers.CharField(max_length=4096, required=False)
+    refresh = TextField(max_length=4096, required=False)

@@ -10,11 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import teams
+from accounts.api.fields import TextField
 from accounts.api.pagination import ByTime
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.models import ApiKey, Membership
 from jobs.api.problem_schema import problems
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 
 class OwnTenantSerializer(serializers.ModelSerializer):
@@ -30,11 +31,12 @@ class OwnTenantSerializer(serializers.ModelSerializer):
         fields = ["id", "name", "role", "created_at"]
 
 
-class NewTenantSerializer(StrictSerializer):
-    name = serializers.CharField(max_length=150)
+class NewTenantSerializer(BodySerializer):
+    name = TextField(max_length=150)
 
 
 class TenantsView(generics.GenericAPIView):
+    serializer_class = NewTenantSerializer
     pagination_class = ByTime
     filter_backends: list = []
 
@@ -83,7 +85,11 @@ class TenantView(OfTenant):
         responses={200: OwnTenantSerializer, **problems(400, 401, 403, 404)},
     )
     def patch(self, request: Request, tenant_id: str) -> Response:
-        return Response(OwnTenantSerializer(teams.rename_tenant(self.own, _name(request))).data)
+        teams.check_owner(self.own)
+        sent = NewTenantSerializer(data=request.data, partial=True)
+        sent.is_valid(raise_exception=True)
+        name = sent.validated_data.get("name", self.own.tenant.name)
+        return Response(OwnTenantSerializer(teams.rename_tenant(self.own, name)).data)
 
 
 def _visible_to(request: Request) -> QuerySet[Membership]:

@@ -6,6 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
 from django.db import models
 
 if TYPE_CHECKING:
@@ -35,12 +36,24 @@ class User(AbstractUser):
             self.token_families.all().delete()
 
 
+def check_senders(value: Any) -> None:
+    if not isinstance(value, list) or not all(isinstance(one, str) and "@" in one for one in value):
+        raise ValidationError('Give a list such as ["shop@example.com", "@example.org"].')
+
+
 class Tenant(models.Model):
     """A team, or one person alone: the border no query crosses."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=150)
     members = models.ManyToManyField(User, through="Membership", related_name="tenants")
+    senders = models.JSONField(
+        default=list,
+        blank=True,
+        validators=[check_senders],
+        help_text='Addresses its mails may be from, and whole domains: ["shop@example.com", "@example.org"]. '
+        "The system's own sender is always allowed.",
+    )
     rate_limit = models.PositiveIntegerField(null=True, blank=True, help_text=f"Requests a minute. {OF_SETTINGS}")
     max_active_jobs = models.PositiveIntegerField(
         null=True, blank=True, help_text=f"Jobs that have a due time ahead. {OF_SETTINGS}"

@@ -16,7 +16,19 @@ def get_broker() -> Broker:
     if settings.AMQP_URL:
         from execution.broker.rabbitmq import RabbitMQBroker
 
-        return RabbitMQBroker(settings.AMQP_URL, prefix=settings.NAME_PREFIX)
+        rabbitmq = RabbitMQBroker(settings.AMQP_URL, prefix=settings.NAME_PREFIX)
+        return _with_kept(rabbitmq) if settings.REMOTE_TASKS else rabbitmq
     from execution.broker.database import DatabaseBroker
 
     return DatabaseBroker()
+
+
+def _with_kept(carrier: Broker) -> Broker:
+    """Tasks whose workers ask over HTTP are kept from RabbitMQ."""
+    from execution.broker.database import DatabaseBroker
+    from execution.broker.split import SplitBroker
+    from execution.registry import registry
+    from execution.remote import tasks_over_http
+
+    kept = tasks_over_http(registry)
+    return SplitBroker(carrier, DatabaseBroker(), kept) if kept else carrier

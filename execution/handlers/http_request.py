@@ -12,15 +12,16 @@ from django.conf import settings
 from django.utils import timezone
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
-from execution.outbound import Answer, Deadline, Refused, Request, Target, exchange, guard_of, read_url
+from execution.outbound import Answer, Deadline, NoAnswer, Refused, Request, Target, exchange, guard_of, read_url
 from execution.outbound.patience import asked_wait
 from execution.outbound.signing import read_secret, signed_headers
 from execution.outbound.tenant_keys import keys_of
 from execution.registry import Run, task
-from execution.retry import GiveUpNow, RetryLater
+from execution.retry import DestinationDown, GiveUpNow, RetryLater
 from jobs.documents import storable_text
 
 BETTER_LATER = {408, 425, 429}  # and all from 500 on
+AWAY = {502, 503, 504}
 WITHOUT_BODY = ("GET", "HEAD")
 # Ours to say: how the message is framed, where it goes, and who sent it.
 OURS = re.compile(
@@ -37,6 +38,10 @@ TOLD = 300  # characters of the body that an error quotes
 
 class TryAgain(Exception):
     """The target answered that it cannot do it now."""
+
+
+class OutOfOrder(TryAgain, DestinationDown):
+    """It answered that it is its own fault: others who ask will hear the same."""
 
 
 def _reachable(url: str) -> str:
@@ -121,7 +126,7 @@ class HttpCall(BaseModel):
         return status in self.expected or f"{status // 100}xx" in self.expected
 
 
-@task("http_request", payload=HttpCall)
+@task("http_request", payload=HttpCall, destination=lambda call: call.target.origin)
 def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     """Make the request. What may be better later is retried, when the target says so; all else is given up at once."""
     deadline = Deadline(call.timeout or settings.HTTP_TIMEOUT.total_seconds())
@@ -133,7 +138,9 @@ def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     except Refused as error:
         raise GiveUpNow(str(error)) from None
     if not call.expects(answer.status):
-        raise _verdict(answer)
+        # These say that nobody is there, which is more than that this request cannot be answered now.
+        away = NoAnswer("Whoever should have answered is away.") if answer.status in AWAY else None
+        raise _verdict(answer) from away
     return _kept(answer) | {"seconds": round(time.monotonic() - began, 3)}
 
 
@@ -167,7 +174,12 @@ def _verdict(answer: Answer) -> Exception:
         return GiveUpNow(told)
     now = timezone.now()
     wait = asked_wait(answer.headers, now=now, most=settings.HTTP_LONGEST_WAIT)
-    return TryAgain(told) if wait is None else RetryLater(told, now + wait)
+    again = OutOfOrder(told) if answer.status >= 500 else TryAgain(told)
+    if wait is None:
+        return again
+    later = RetryLater(told, now + wait)
+    later.__cause__ = again
+    return later
 
 
 def _kept(answer: Answer) -> dict[str, Any]:

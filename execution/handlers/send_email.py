@@ -1,44 +1,41 @@
-"""Sends a mail."""
+"""Sends mails, all that come together over one connection."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Any
 
-from django.core.mail import EmailMultiAlternatives
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from django.conf import settings
 
-from execution.addresses import Address
+from execution.mail.letters import senders_of, written
+from execution.mail.payload import Email
+from execution.mail.post import Post
 from execution.registry import Run, task
+from execution.retry import Cancelled
 
 
-def _one_line(text: str) -> str:
-    # A line break in a header starts the next header: a subject could add recipients.
-    if any(character in text for character in "\r\n\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"):
-        raise ValueError("must be a single line.")
-    return text
+def mail_server(email: Email) -> str:
+    """Who takes our mails, whatever their payload: while it is down, mails wait instead of using up their retries."""
+    return f"smtp://{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
 
 
-class Email(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_max_length=500_000)
-
-    to: list[Address] = Field(min_length=1, max_length=100, description="One address, or a list of up to 100.")
-    subject: Annotated[str, AfterValidator(_one_line)] = Field(min_length=1, max_length=500)
-    body: str = Field(description="The mail as plain text.")
-    html: str | None = Field(default=None, description="The same as HTML, for readers that show it.")
-
-    @field_validator("to", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+@task("send_email", payload=Email, batch=True, batch_size=100, destination=mail_server, shared_destination=True)
+def send_email(emails: list[Email], runs: list[Run]) -> Iterator[dict[str, Any] | BaseException]:
+    """Send each mail through the configured server, and tell what it said of each."""
+    senders = senders_of({run.tenant_id for email, run in zip(emails, runs, strict=True) if email.sender})
+    with Post() as post:
+        for email, run in zip(emails, runs, strict=True):
+            yield _sent(email, run, senders.get(run.tenant_id, []), post)
 
 
-@task("send_email", payload=Email)
-def send_email(email: Email, run: Run) -> dict[str, Any]:
-    """Send the mail through the configured server. An answer other than "accepted" raises, and is retried."""
-    message = EmailMultiAlternatives(email.subject, email.body, to=email.to)
-    # A mail server or reader that has seen this id may drop the repeat after a crash.
-    message.extra_headers["X-Idempotency-Key"] = run.idempotency_key
-    if email.html is not None:
-        message.attach_alternative(email.html, "text/html")
-    message.send()
-    return {"recipients": email.to}
+def _sent(email: Email, run: Run, senders: list[str], post: Post) -> dict[str, Any] | BaseException:
+    if run.cancelled:
+        return Cancelled("it was not sent")
+    try:
+        refused = post.send(written(email, run, senders), last=run.last_attempt)
+    except Exception as error:
+        return error
+    for recipient, answer in refused.items():
+        run.log(f"{recipient} was refused: {answer}", level="warning")
+    result: dict[str, Any] = {"recipients": [one for one in email.recipients if one not in refused]}
+    return result | {"refused": refused} if refused else result

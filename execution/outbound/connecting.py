@@ -26,12 +26,11 @@ def connect(target: Target, addresses: Sequence[Address], deadline: Deadline, *,
             connection.settimeout(left)
             connection.connect((str(address), target.port))
             return _secured(connection, target, deadline, ca_file) if target.scheme == "https" else connection
-        except OSError as error:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, NoAnswer) or not isinstance(error, OSError):
+                raise  # the time is up, or we are to end
             faults.append(f"{address}: {error}")
-        except BaseException:
-            connection.close()
-            raise
     raise NoAnswer(f"No connection to {target.authority} ({'; '.join(faults)}).")
 
 

@@ -52,6 +52,8 @@ def exchange(
     try:
         response = _ask(request, link)
         return _read(response, link, keep)
+    except NoAnswer:
+        raise
     except HTTPException as error:
         raise NoAnswer(f"The answer is not HTTP, or not all of it came ({type(error).__name__}: {error}).") from error
     except (OSError, ValueError) as error:

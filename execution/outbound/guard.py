@@ -65,7 +65,9 @@ class Guard:
         ):
             return
         if kind := closed_kind(address):
-            raise Refused(f"{target.host} leads to {address}, which is {kind}. {REMEDY}")
+            # What a name inside stands for is not told: whoever asks may be mapping a network.
+            who = str(address) if target.address else f"{target.host} leads to an address that"
+            raise Refused(f"{who} is {kind}. {REMEDY}")
         self._check_port(target)
 
     def _exempt_by_name(self, target: Target) -> bool:

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from execution.hiding import hidden
-from execution.retry import GiveUpNow, Interrupted
+from execution.retry import Interrupted
 from execution.run import Run
 from execution.workshop.interruptible import Interruptible
-from jobs.sealing import CannotOpen
 
 if TYPE_CHECKING:
     from execution.workshop.threads import Place, ThreadWorkshop
@@ -33,28 +32,29 @@ class NoAnswer(Exception):
 def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
     """Have one task's handler answer for all of these."""
     # One error may speak of all of them, and they may be of several tenants.
-    with hidden(*(place.claim for place in places)):
+    with hidden([place.claim for place in places]):
         while places:
             places = _call(workshop, places)
 
 
 def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:
     """One call of the handler; return those that it left without an answer."""
-    called: list[tuple[Place, Any]] = []
+    called: list[tuple[Place, Any, str | None]] = []
     for place in places:
         try:
-            task, payload = workshop.runner.read(place.claim)
-        except (GiveUpNow, CannotOpen) as error:
+            task, payload, destination = workshop.runner.admitted(place.claim)
+        except Exception as error:  # it cannot be read, or has to wait
             _conclude(workshop, place, partial(_told, error))
         else:
-            called.append((place, payload))
+            called.append((place, payload, destination))
     if not called:
         return []
-    places = [place for place, _ in called]
+    places = [place for place, *_ in called]
+    destinations = [destination for *_, destination in called]
     runs = [Run(place.claim.execution_id, place.claim.attempt, place.claim.tenant_id, place) for place in places]
-    handler = partial(task.handler, [payload for _, payload in called], runs)
+    handler = partial(task.handler, [payload for _, payload, _ in called], runs)
     if isgeneratorfunction(task.handler):
-        return _answered(workshop, places, handler())
+        return _answered(workshop, places, destinations, handler())
     try:
         answers = _together(workshop, places, handler)
     except Interrupted as error:
@@ -64,7 +64,7 @@ def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:
         return [place for place in places if place not in guilty]
     except BaseException as error:
         answers = [error] * len(places)
-    return _answered(workshop, places, iter(answers))
+    return _answered(workshop, places, destinations, iter(answers))
 
 
 def _together(workshop: ThreadWorkshop, places: Sequence[Place], handler: Callable[[], Any]) -> Sequence[Any]:
@@ -84,13 +84,18 @@ def _together(workshop: ThreadWorkshop, places: Sequence[Place], handler: Callab
     return answers
 
 
-def _answered(workshop: ThreadWorkshop, places: Sequence[Place], answers: Iterator[Any]) -> Sequence[Place]:
+def _answered(
+    workshop: ThreadWorkshop, places: Sequence[Place], destinations: Sequence[str | None], answers: Iterator[Any]
+) -> Sequence[Place]:
+    runner = workshop.runner
     each = Answers(answers)
-    for number, place in enumerate(places, start=1):
-        _conclude(workshop, place, each.next)
+    for number, (place, destination) in enumerate(zip(places, destinations, strict=True), start=1):
+        _conclude(workshop, place, runner.watched(place.claim, destination, each.next))
         rest = places[number:]
         if each.given < number:
             break
+        if destination is not None and isinstance(answers, Generator) and runner.destinations.is_down(destination):
+            break  # the others need not find out the same: those who have to wait are told so
     if isinstance(answers, Generator):
         try:
             answers.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_view
+from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field, extend_schema_view
 from rest_framework import mixins, serializers
 
 from jobs.api.pagination import NewestFirst
@@ -23,6 +23,11 @@ EXAMPLE = {
     "before": {"name": "Report", "status": "ACTIVE", "next_run_at": "2026-11-20T03:30:00+00:00"},
     "after": {"name": "Report", "status": "PAUSED", "next_run_at": None},
 }
+
+
+@extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+class SnapshotField(serializers.JSONField):
+    """A job as it was then, or nothing."""
 
 
 class LatestFirst(NewestFirst):
@@ -54,8 +59,8 @@ class AuditEventSerializer(serializers.ModelSerializer):
         source="actor.username", default=None, allow_null=True, help_text="Null for the system, and for who is gone."
     )
     job = serializers.UUIDField(source="job_id")
-    before = serializers.JSONField(allow_null=True, help_text="The job before. Null where it was not there yet.")
-    after = serializers.JSONField(allow_null=True, help_text="The job after. Secrets are hidden in both.")
+    before = SnapshotField(help_text="The job before. Null where it was not there yet.")
+    after = SnapshotField(help_text="The job after. Secrets are hidden in both.")
 
     class Meta:
         model = AuditEvent

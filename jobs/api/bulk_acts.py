@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from accounts.models import Tenant, User
 from jobs.api.serializers import JOB
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer, IdField
 from jobs.bulk_acts import Acted
 
 MOST_IDS = 1000  # a call
@@ -22,8 +22,8 @@ class ActOnEach(Protocol):
     def __call__(self, ids: Sequence[UUID], *, tenant: Tenant, actor: User | None) -> Mapping[UUID, Acted]: ...
 
 
-class JobIdsSerializer(StrictSerializer):
-    ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_IDS)
+class JobIdsSerializer(BodySerializer):
+    ids = serializers.ListField(child=IdField(), min_length=1, max_length=MOST_IDS)
 
 
 def read_ids(body: Any) -> list[UUID]:

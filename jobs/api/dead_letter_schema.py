@@ -55,7 +55,7 @@ describe_causes = extend_schema(
         "Dead letters of one task whose errors differ only in numbers, ids, addresses and quoted values share a "
         f"fingerprint, and are one line. The {MOST_GROUPS} most frequent causes are listed."
     ),
-    parameters=[GroupsOptions],
+    parameters=[GroupsOptions, *(OpenApiParameter(name, exclude=True) for name in ("cursor", "page_size"))],
     responses={200: GroupsSerializer, **problems(400, 401, 403)},
     examples=[OpenApiExample("One cause", value={"results": [CAUSE]}, response_only=True, status_codes=["200"])],
 )

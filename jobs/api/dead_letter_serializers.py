@@ -8,7 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from jobs.api.serializers import PayloadField
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer, IdField, StrictSerializer
 from jobs.dead_letters import LONGEST_REASON
 from jobs.fingerprints import LENGTH
 from jobs.models import Replay
@@ -42,7 +42,7 @@ class StrictCriteriaSerializer(StrictSerializer, CriteriaSerializer):
         return criteria
 
 
-class GroupsOptions(serializers.Serializer):
+class GroupsOptions(StrictSerializer):
     task = serializers.CharField(required=False, max_length=100)
     job = serializers.UUIDField(required=False, help_text="The id of their job.")
 
@@ -63,11 +63,11 @@ class GroupsSerializer(serializers.Serializer):
     results = GroupSerializer(many=True)
 
 
-class SelectionSerializer(StrictSerializer):
+class SelectionSerializer(BodySerializer):
     """Executions named one by one, all of one cause, or all that criteria fit."""
 
     executions = serializers.ListField(
-        child=serializers.UUIDField(), required=False, min_length=1, max_length=MOST_NAMED, help_text="Their ids."
+        child=IdField(), required=False, min_length=1, max_length=MOST_NAMED, help_text="Their ids."
     )
     fingerprint = FingerprintField(required=False)
     filter = StrictCriteriaSerializer(required=False, help_text="All that these criteria fit, of which one is needed.")
@@ -94,6 +94,11 @@ class NewReplaySerializer(SelectionSerializer):
         help_text="Only so many are run at first, the oldest. Once all of these have completed, the others follow by "
         "themselves; if one fails, the others stay dead letters.",
     )
+
+    def validate_payload(self, payload: Any) -> dict[str, Any]:
+        if not isinstance(payload, dict):
+            raise serializers.ValidationError("must be a JSON object.")
+        return payload
 
 
 class NewDiscardSerializer(SelectionSerializer):

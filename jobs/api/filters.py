@@ -7,7 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 
 from accounts.models import User
 from jobs.api.filtering import LONGEST_SEARCH, InstantFilter, TagsFilter, TenantFilterSet, WordsFilter
-from jobs.models.execution import ExecutionQuerySet
+from jobs.models.execution import ExecutionQuerySet, few_jobs
 from jobs.models.job import JobQuerySet
 from jobs.states import Cause, JobStatus, Priority, Status, choices
 from jobs.terms import MOST_SOUGHT
@@ -94,8 +94,12 @@ class ExecutionFilter(TenantFilterSet):
             queryset = queryset.caused_by(wanted["cause"])
         if "job" in wanted:
             queryset = queryset.filter(job=wanted["job"])
-        if "tag" in wanted:
-            queryset = queryset.tagged(self.tenant, wanted["tag"])
-        if not wanted.keys().isdisjoint(("task", "priority")):
-            queryset = queryset.of_kind(self.tenant, task=wanted.get("task"), priority=wanted.get("priority"))
-        return queryset.due_between(wanted.get("start_time"), wanted.get("end_time"))
+        queryset = queryset.due_between(wanted.get("start_time"), wanted.get("end_time"))
+        tags, kind = wanted.get("tag", ()), {name: wanted[name] for name in ("task", "priority") if name in wanted}
+        if not tags and not kind:
+            return queryset
+        few = few_jobs(self.tenant, **kind, tags=tags)
+        if few is None:
+            return queryset.filter(**kind).tagged(self.tenant, tags)
+        # Of jobs that have never been of another kind, no execution is.
+        return (queryset.filter(**kind) if few.rerouted else queryset).through(few.ids)

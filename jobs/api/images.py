@@ -29,6 +29,13 @@ class SideField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=LARGEST_SIDE, required=False, **options)
 
 
+class YesNoField(serializers.BooleanField):
+    """A boolean as a form spells it. DRF takes ten further words for one."""
+
+    TRUE_VALUES = {"true", "True", True}
+    FALSE_VALUES = {"false", "False", False}
+
+
 class ImageOrderSerializer(StrictSerializer):
     file = serializers.FileField(help_text="A JPEG, PNG, WebP or GIF, whatever it is called.")
     width = SideField(help_text="Pixels, at most. Without width and height, 256 each.")
@@ -38,7 +45,7 @@ class ImageOrderSerializer(StrictSerializer):
         default="inside",
         help_text="inside: the whole image, no larger than wanted. cover: both are filled, the rest is cut.",
     )
-    greyscale = serializers.BooleanField(default=False)
+    greyscale = YesNoField(default=False)
     format = serializers.ChoiceField(list(CONTENT_TYPES), required=False, help_text="Without one, as it was sent.")
     quality = serializers.IntegerField(min_value=1, max_value=95, default=85, help_text="Of JPEG and WebP.")
 

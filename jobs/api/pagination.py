@@ -13,10 +13,17 @@ from rest_framework.request import Request
 
 class NewestFirst(CursorPagination):
     ordering = "-id"  # ids sort by time, and no two are alike: a page neither repeats nor misses a row
-    unique = True  # what it is ordered by: then a cursor needs no count of those that are alike
+    unique = True  # whether it is by id alone: then a cursor needs no count of those that are alike
     page_size = settings.PAGE_SIZE
     page_size_query_param = "page_size"
     max_page_size = 200
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:
+        if self.unique and hasattr(queryset, "nearest"):
+            cursor = self.decode_cursor(request)
+            after, backwards = (UUID(cursor.position), cursor.reverse) if cursor else (None, False)
+            queryset = queryset.nearest(self.get_page_size(request) + 1, after=after, backwards=backwards)
+        return super().paginate_queryset(queryset, request, view)
 
     def decode_cursor(self, request: Request) -> Any:
         try:

@@ -21,6 +21,7 @@ from accounts.quota import QuotaExceeded
 from accounts.teams import LastOwner, NotAnOwner
 from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
+from execution.remote_work import NotYours
 from execution.uploads import UploadTooLarge
 from jobs.dead_letters import SeveralTasks
 from jobs.idempotency import KeyInFlight, KeyReused
@@ -78,6 +79,8 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(413, str(error))
         case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
+        case NotYours():
+            return problem(403, str(error))
         case exceptions.APIException():
             return problem(error.status_code, _detail(error), headers=_headers(error))
         case _ if isinstance(error, DATABASE_AWAY):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 from rest_framework.fields import Field
@@ -34,6 +35,15 @@ class StrictSerializer(serializers.Serializer):
         if unknown:
             message = f"cannot be set. Allowed: {', '.join(self._settable)}."
             raise serializers.ValidationError({str(name)[:100]: [message] for name in unknown[:10]})
+
+
+class IdField(serializers.UUIDField):
+    """An id as it is written. DRF's own takes any number for one."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        if not isinstance(data, str):
+            self.fail("invalid", value=data)
+        return super().to_internal_value(data)
 
 
 class BodySerializer(StrictSerializer):

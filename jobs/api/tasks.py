@@ -5,7 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema, extend_schema_view
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_serializer,
+    extend_schema_view,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -53,6 +59,7 @@ class TaskSerializer(serializers.Serializer):
     defaults = DefaultsSerializer(help_text="What holds for jobs that do not say otherwise.")
 
 
+@extend_schema_serializer(many=False)
 class TasksSerializer(serializers.Serializer):
     results = TaskSerializer(many=True)
 

@@ -3,6 +3,7 @@ from rest_framework.routers import SimpleRouter
 
 from jobs.api.audit import AuditViewSet
 from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
+from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.images import ImageView, NewImageView
 from jobs.api.jobs import JobViewSet
@@ -12,11 +13,15 @@ from jobs.api.schedules import SchedulePreviewView
 from jobs.api.signing import SigningSecretView
 from jobs.api.stats import StatsView
 from jobs.api.tasks import TaskViewSet
+from jobs.api.worker_keys import WorkerKeyViewSet
+from jobs.api.workers import ClaimView, CompleteView, FailView, HeartbeatView
 
 router = SimpleRouter(trailing_slash=False)
 router.register("jobs", JobViewSet)
 router.register("jobs/(?P<job_id>[^/]+)/executions", JobExecutionsViewSet, basename="job-execution")
 router.register("executions", ExecutionViewSet)
+router.register("destinations", DestinationViewSet)
+router.register("worker-keys", WorkerKeyViewSet)
 router.register("dead-letters", DeadLetterViewSet, basename="dead-letter")
 router.register("dead-letters/replays", ReplayViewSet)
 router.register("tasks", TaskViewSet, basename="task")
@@ -25,6 +30,10 @@ urlpatterns = [
     path("schedules/preview", SchedulePreviewView.as_view()),
     path("schedules/load", ScheduleLoadView.as_view({"get": "retrieve"})),
     path("stats", StatsView.as_view({"get": "retrieve"})),
+    path("worker/claim", ClaimView.as_view()),
+    path("worker/heartbeat", HeartbeatView.as_view()),
+    path("worker/complete", CompleteView.as_view()),
+    path("worker/fail", FailView.as_view()),
     path("executions/<execution_id>/logs", ExecutionLogsView.as_view({"get": "retrieve"})),
     path("images", NewImageView.as_view({"post": "create"})),
     path("images/<str:name>", ImageView.as_view({"get": "retrieve"})),

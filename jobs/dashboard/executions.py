@@ -14,6 +14,7 @@ from jobs import services
 from jobs.dashboard.paging import paged
 from jobs.dashboard.windows import done, must_change, shown, window
 from jobs.models import LogLine, Progress
+from jobs.redaction import redacted
 from jobs.states import FINAL, IllegalMove, Status
 from jobs.stats.unfinished import name_jobs
 from jobs.timeline import timeline
@@ -50,7 +51,7 @@ def execution_page(request: HttpRequest, pk: UUID) -> HttpResponse:
         "execution": execution,
         "moments": timeline(execution),
         "attempts": execution.attempts.order_by("-number"),
-        "payload": execution.effective_payload,
+        "payload": redacted(execution.effective_payload),
         "progress": Progress.objects.filter(execution=execution).first(),
         "lines": list(LogLine.objects.filter(execution=execution).order_by("-attempt", "-number")[:LINES])[::-1],
         "may_change": request.viewer.may_change(execution.tenant),

@@ -24,12 +24,13 @@ from jobs.dashboard.paging import paged
 from jobs.dashboard.windows import done, must_change, shown, window
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
-from jobs.occurrences import list_occurrences
+from jobs.occurrences import InvalidWindow, list_occurrences
 from jobs.outcomes import Missed, Outcome
+from jobs.redaction import redacted
 from jobs.states import JobStatus
-from jobs.stats.job import calendar_of, past_of
+from jobs.stats.job import past_of, recent_calendar
 from jobs.terms import MOST_SOUGHT, InvalidTags, read_tag, words_of
-from scheduling.recurrence import describe, preview
+from scheduling.recurrence import InvalidSchedule, PreviewedRun, Recurrence, describe, preview
 from scheduling.upcoming import stored
 
 UPCOMING = 10  # runs
@@ -45,7 +46,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     jobs = _filtered(request.viewer.jobs, request.viewer.scope, request.GET)
     page = paged(request, jobs)
     for job in page.rows:
-        job.words = describe(_schedule(job))
+        job.words = _words(_schedule(job))
     context = {
         "jobs": page,
         "wanted": request.GET,
@@ -65,13 +66,14 @@ def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     past = past_of(job)
     context = {
         "job": job,
-        "words": describe(schedule),
+        "payload": redacted(job.payload),
+        "words": _words(schedule),
         "zone": job.schedule.get("timezone", "UTC"),
-        "upcoming": preview(schedule, after=now, count=UPCOMING, runs_so_far=job.runs) if job.next_run_at else [],
+        "upcoming": _upcoming(job, schedule, now),
         "past": past,
         "latest": past.strip[::-1][:10],
         "strip": charts.strip(past.strip),
-        "calendar": calendar_of(job, now),
+        "calendar": recent_calendar(job, now),
         "not_run": _not_run(job, now),
         "may_change": request.viewer.may_change(job.tenant),
         "page": "jobs",
@@ -125,13 +127,30 @@ def _filtered(jobs: JobQuerySet, scope: Tenant | None, wanted: Any) -> JobQueryS
     return jobs.of_kind(scope, task=task) if task else jobs
 
 
-def _schedule(job: Job) -> Any:
-    return stored(json.dumps(job.schedule), job.id)
+def _schedule(job: Job) -> Recurrence | None:
+    """None where it cannot be read: a page that shows fifty jobs does not fail for one."""
+    try:
+        return stored(json.dumps(job.schedule), job.id)
+    except InvalidSchedule:
+        return None
+
+
+def _words(schedule: Recurrence | None) -> str:
+    return describe(schedule) if schedule else "Its schedule cannot be read."
+
+
+def _upcoming(job: Job, schedule: Recurrence | None, now: datetime) -> list[PreviewedRun]:
+    if schedule is None or job.next_run_at is None:
+        return []
+    return preview(schedule, after=now, count=UPCOMING, runs_so_far=job.runs)
 
 
 def _not_run(job: Job, now: datetime) -> list[Any]:
     """Why due times of the last days did not run, the latest first."""
-    page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
+    try:
+        page = list_occurrences(job, start=max(job.created_at, now - LOOKS_BACK), end=now, now=now, limit=DUE_TIMES)
+    except (InvalidSchedule, InvalidWindow):  # it cannot be read; it was created this very moment
+        return []
     # The instant of its creation may be a due time of its schedule: nobody expected that one.
     told = (one for one in page.occurrences if one.missed_because is not Missed.NOT_CREATED)
     return [one for one in told if one.outcome not in WENT_WELL][::-1][:SHOWN]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -37,7 +38,7 @@ class WantedKey(forms.Form):
         if not self.errors:
             days = fields.pop("days")
             if days:
-                fields["expires_at"] = timezone.now() + timezone.timedelta(days=int(days))
+                fields["expires_at"] = (timezone.now() + timedelta(days=int(days))).isoformat()  # as JSON has it
             self.checked = WantedKeySerializer(data=fields)
             if not self.checked.is_valid():
                 for name, faults in self.checked.errors.items():

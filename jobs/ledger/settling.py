@@ -27,14 +27,14 @@ class Outcome(NamedTuple):
     traceback: str = ""
     worker: str = ""
     started_at: datetime | None = None
-    ended: AttemptOutcome = AttemptOutcome.FAILED  # of one that did not complete: how
+    ended: AttemptOutcome | None = AttemptOutcome.FAILED  # of one that did not complete: how; None if it was not made
     forgiven: bool = False  # the attempt does not count
     took: float | None = None  # seconds in the handler, where it was called
     fingerprint: str | None = None  # of one that is given up: what its error has in common with others
 
 
 def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
-    """Write outcomes, and a row for each attempt that did not complete; return what status each has led to.
+    """Write outcomes, and a row for each attempt made that did not complete; return what status each has led to.
 
     An outcome of a worker that lost its lease changes nothing, and leads to None. One that would be tried again, or
     give up, ends as cancelled where that was asked for. Call it in a transaction.
@@ -122,7 +122,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
                 finished_at=one.at,
             )
             for one in outcomes
-            if (one.execution_id, one.attempt) in moved and one.error
+            if (one.execution_id, one.attempt) in moved and one.error and one.ended is not None
         ],
         ignore_conflicts=True,
     )

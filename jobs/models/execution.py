@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import connection, models
+from django.db.models import F, Func, OuterRef, Q, Subquery
 
 from accounts.models import Tenant
 from jobs.fingerprints import LENGTH
 from jobs.ids import highest_id, lowest_id
-from jobs.models.job import Job
-from jobs.models.term import JobTerm
+from jobs.models.job import Job, JobQuerySet
+from jobs.models.term import JobTerm, is_one_of
 from jobs.states import (
     CLAIMABLE,
     UNFINISHED,
@@ -26,10 +27,41 @@ from jobs.states import (
 )
 
 RARE = (Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.RETRYING)  # entered by few executions
-MOST_JOBS = 1_000  # that executions are looked for by: of more, some execution comes along soon enough
+MOST_JOBS = 500  # that executions are looked for through: of more, some execution comes along soon enough
+
+
+class FewJobs(NamedTuple):
+    """Jobs that executions are looked for through."""
+
+    ids: set[UUID]
+    rerouted: bool  # some may have executions of another task or priority too
+
+
+def few_jobs(
+    tenant: Tenant, *, task: str | None = None, priority: int | None = None, tags: Sequence[str] = ()
+) -> FewJobs | None:
+    """All jobs that executions of a task, a priority or tags can be of; None, if they are too many to look through.
+
+    No index of executions knows any of these: every move of every execution would be a write to it. But jobs are found
+    by them, and executions by their jobs. An execution has its task and priority from its job as that was then, so
+    jobs that were given others since are always among them.
+    """
+    tagged = Job.objects.for_tenant(tenant).tagged(tenant, tags)
+    found = set(_some(tagged.of_kind(tenant, task=task, priority=priority)))
+    rerouted = set() if task is None and priority is None else set(_some(tagged.filter(rerouted=True)))
+    ids = found | rerouted
+    return FewJobs(ids, bool(rerouted)) if len(ids) <= MOST_JOBS else None
+
+
+def _some(jobs: JobQuerySet) -> Iterable[UUID]:
+    # In some order, or PostgreSQL reads the table from its beginning, where it takes these for common.
+    return jobs.order_by("-pk").values_list("pk", flat=True)[: MOST_JOBS + 1]
 
 
 class ExecutionQuerySet(models.QuerySet["Execution"]):
+    # How `through` was asked. Whatever narrows the result down further forgets it, and loses speed, not rows.
+    _through: tuple[ExecutionQuerySet, Collection[UUID]] | None = None
+
     def for_tenant(self, tenant: Tenant) -> ExecutionQuerySet:
         return self.filter(tenant=tenant)
 
@@ -43,6 +75,12 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def held(self) -> ExecutionQuerySet:
         """Those a worker holds now, found among what is not finished."""
         return self.filter(status=Status.RUNNING, wake_at__isnull=False)
+
+    def not_skipped(self) -> ExecutionQuerySet:
+        return self.exclude(status=Status.SKIPPED)
+
+    def completed(self) -> ExecutionQuerySet:
+        return self.filter(status=Status.COMPLETED)
 
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
@@ -91,30 +129,31 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 
     def tagged(self, tenant: Tenant, tags: Sequence[str]) -> ExecutionQuerySet:
         """Those of jobs that have all of these tags now."""
-        jobs = JobTerm.objects.of_tag(tenant, tags[0]).values_list("job", flat=True)
-        for tag in tags[1:]:
-            jobs = jobs.filter(job__in=JobTerm.objects.of_tag(tenant, tag).values("job"))
-        return self._of_jobs(list(jobs[: MOST_JOBS + 1]), otherwise=Q(job__in=jobs))
-
-    def of_kind(self, tenant: Tenant, *, task: str | None = None, priority: int | None = None) -> ExecutionQuerySet:
-        """Those of a task or a priority, which an execution has from its job as that was then.
-
-        No index of executions knows them: every move of every execution would be a write to it. But jobs are found by
-        them, and executions by their jobs.
-        """
         found = self
-        if task is not None:
-            found = found.filter(task=task)
-        if priority is not None:
-            found = found.filter(priority=priority)
-        own = Job.objects.for_tenant(tenant)
-        jobs = [*own.of_kind(tenant, task=task, priority=priority).values_list("pk", flat=True)[: MOST_JOBS + 1]]
-        jobs += own.filter(rerouted=True).values_list("pk", flat=True)[: MOST_JOBS + 1]
-        return found._of_jobs(jobs, otherwise=Q())
+        for tag in tags:
+            found = found.filter(job__in=JobTerm.objects.of_tag(tenant, tag).values("job"))
+        return found
 
-    def _of_jobs(self, jobs: Sequence[UUID], *, otherwise: Q) -> ExecutionQuerySet:
-        """Those of few jobs, named one by one so that PostgreSQL knows how few; or `otherwise`, of too many."""
-        return self.filter(otherwise) if len(jobs) > MOST_JOBS else self.filter(job__in=set(jobs))
+    def through(self, jobs: Collection[UUID]) -> ExecutionQuerySet:
+        """Those of these few jobs, for `nearest` to look through one by one."""
+        found = self.filter(job__in=jobs)
+        found._through = self, jobs
+        return found
+
+    def nearest(self, most: int, *, after: UUID | None = None, backwards: bool = False) -> ExecutionQuerySet:
+        """What the first `most` rows after a place in the list are among, latest first, or before it with `backwards`.
+
+        Of few jobs, that many are taken of each, by the index of a job's executions. Left to choose, PostgreSQL guesses
+        that a job has as many executions as any other, and may pass all that there are to find those of one.
+        """
+        if self._through is None or connection.vendor == "sqlite":
+            return self
+        wide, jobs = self._through
+        bound = {} if after is None else {"id__gt" if backwards else "id__lt": after}
+        of_each = wide.filter(job=OuterRef("pk"), **bound).order_by("id" if backwards else "-id").values("pk")[:most]
+        unnested = Func(ArraySubquery(of_each), function="unnest", output_field=models.UUIDField())
+        rows = Job.objects.filter(pk__in=jobs).order_by().values(near=unnested)
+        return Execution.objects.filter(is_one_of(rows))
 
     def latest_of(self, jobs: Sequence[Job]) -> dict[UUID, Execution]:
         """The execution of the latest due time of each of these jobs that has any, in one statement."""

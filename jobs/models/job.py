@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Tenant, User
@@ -34,6 +34,10 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those that have a due time ahead, or behind and not yet recorded."""
         return self.filter(next_run_at__isnull=False)
 
+    def locked(self) -> JobQuerySet:
+        """Held until the transaction ends. With their tenants, whose quotas an act may meet."""
+        return self.select_related("tenant").select_for_update(no_key=True, of=("self",))
+
     def due(self, now: datetime) -> JobQuerySet:
         return self.filter(next_run_at__lte=now)
 
@@ -52,8 +56,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those in whose name some word begins with each of these."""
         found = self
         for word in words:
-            beginning = JobTerm.objects.beginning(tenant, word)
-            found = found.filter(Exists(beginning.filter(job=OuterRef("pk"))))
+            found = found.filter(JobTerm.objects.beginning(tenant, word).jobs())
         return found
 
     def of_kind(
@@ -164,6 +167,9 @@ class Job(models.Model):
         permissions = [("operate_job", "Can run, pause, resume, cancel and backfill jobs")]
         indexes = [
             models.Index(fields=["tenant", "-id"], name="jobs_of_a_tenant", condition=Q(deleted_at=None)),
+            models.Index(  # a tenant's runs to come, and how many they are
+                fields=["tenant", "next_run_at"], name="due_jobs_of_a_tenant", condition=Q(next_run_at__isnull=False)
+            ),
             models.Index(fields=["next_run_at"], name="jobs_by_due_time", condition=Q(next_run_at__isnull=False)),
             # A job that is due again is written to every index it is in, so there is one of these for all three.
             models.Index(fields=["tenant", "task", "priority", "owner"], name="jobs_by_kind"),

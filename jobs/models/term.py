@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, models
+from django.db.models import F, Func, Q
 
 from accounts.models import Tenant
 from jobs.terms import LONGEST_TERM, term_of_tag
 
+MOST_SOUGHT_ONE_BY_ONE = 3_000  # jobs: of more, some come along soon enough in any list
 PAST_ALL = "\U0010ffff"  # sorts behind whatever may follow a beginning
+
+
+def is_one_of(ids: models.QuerySet) -> Func:
+    """Whether a row is one of those that a subquery finds, for PostgreSQL to look them up one by one.
+
+    To it an array of unknown length is a short one. Told how many there are, it thinks a list that is read in its
+    order until all are found the better way, and passes tens of thousands of rows to find some hundred.
+    """
+    return Func(
+        F("pk"),
+        ArraySubquery(ids),
+        arg_joiner=" = ANY(",
+        template="%(expressions)s)",
+        output_field=models.BooleanField(),
+    )
 
 
 class JobTermQuerySet(models.QuerySet["JobTerm"]):
@@ -23,6 +41,12 @@ class JobTermQuerySet(models.QuerySet["JobTerm"]):
         if connection.vendor == "sqlite":  # whose LIKE knows no index, but whose texts are in the order of their bytes
             return own.filter(term__gte=beginning, term__lt=beginning + PAST_ALL)
         return own.filter(term__startswith=beginning)
+
+    def jobs(self) -> Q:
+        """Which jobs they are of, as a condition for jobs."""
+        ids = self.values("job")
+        many = self.order_by()[MOST_SOUGHT_ONE_BY_ONE : MOST_SOUGHT_ONE_BY_ONE + 1].exists()
+        return Q(pk__in=ids) if many or connection.vendor == "sqlite" else Q(is_one_of(ids))
 
     def forget(self, jobs: Iterable[UUID]) -> None:
         self.filter(job__in=list(jobs)).delete()

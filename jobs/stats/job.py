@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock_time
+from functools import lru_cache
+from uuid import UUID
 
-from django.db.models import Count
-from django.db.models.functions import TruncDate
+from django.db import connection
 
-from jobs.ids import lowest_id, time_of
+from jobs.ids import lowest_id
 from jobs.models import Execution, Job
 from jobs.states import UNFINISHED, Status
 
@@ -18,6 +21,16 @@ RATED = 500  # runs that the success rate is about, at most
 MOST = 20_000  # runs that the calendar looks at: a year of hourly ones, some hundredths of a second
 YEAR = timedelta(days=365)
 UNREAD = ("payload", "result")
+GOOD_FOR = 10.0  # seconds
+KEPT = 200  # calendars
+LAST_MOMENT = clock_time.max
+COUNT = """
+    SELECT {day} AS day, status, count(*)
+    FROM (
+        SELECT due_at, status FROM jobs_execution WHERE job_id = %s AND id >= %s ORDER BY id DESC LIMIT %s
+    ) AS looked_at
+    GROUP BY 1, 2
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +63,27 @@ def past_of(job: Job) -> Past:
 
 def calendar_of(job: Job, now: datetime) -> Calendar:
     """What became of the runs of each day, in UTC. A job that runs so often that a year is too many is told in part."""
-    latest = job.executions.filter(id__gte=lowest_id(now - YEAR)).order_by("-id")
-    ids = latest.values("id")[:MOST]
-    oldest = latest.values_list("id", flat=True)[MOST - 1 : MOST].first()
-    rows = (
-        Execution.objects.filter(pk__in=ids)
-        .annotate(day=TruncDate("due_at"))
-        .order_by()
-        .values_list("day", "status")
-        .annotate(Count("pk"))
-    )
+    first = lowest_id(now - YEAR)
+    key = Execution._meta.pk.get_db_prep_value
+    day = "(due_at AT TIME ZONE 'UTC')::date" if connection.vendor == "postgresql" else "date(due_at)"
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT.format(day=day), [key(job.pk, connection), key(first, connection), MOST])
+        rows = cursor.fetchall()
     days: dict[date, Counter[Status]] = {}
-    for day, status, count in rows:
-        days.setdefault(day, Counter())[Status(status)] += count
-    since = time_of(oldest) if oldest else now - YEAR
-    return Calendar(days, since.date(), oldest is None)
+    for one, status, count in rows:
+        days.setdefault(one if isinstance(one, date) else date.fromisoformat(one), Counter())[Status(status)] += count
+    whole = sum(count for *_, count in rows) < MOST
+    return Calendar(days, (now - YEAR).date() if whole else min(days), whole)
+
+
+def recent_calendar(job: Job, now: datetime) -> Calendar:
+    """The same, as it was a few seconds ago: pages ask each second, and a year changes slowly."""
+    return _calendar(job.pk, int(time.monotonic() / GOOD_FOR), now.date())
+
+
+@lru_cache(maxsize=KEPT)
+def _calendar(job: UUID, moment: int, today: date) -> Calendar:
+    return calendar_of(Job(pk=job), datetime.combine(today, LAST_MOMENT, UTC))
 
 
 def outcome_of(day: Counter[Status]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts.models import Membership
+from accounts.models import Membership, Tenant
 from jobs import services
 from jobs.models import AuditEvent, Execution
 from jobs.states import Cause, Status
@@ -234,3 +234,15 @@ def test_bob_may_viewers_may_not_and_charlie_sees_nothing(api, gaps, bob, team, 
     Membership.objects.filter(user=bob, tenant=team).update(role=Membership.Role.VIEWER)
     assert ask(client_of(bob, team), gaps, NOON, gaps.now, dry_run=False).status_code == 403
     assert not backfilled()
+
+
+def test_more_than_the_days_quota_has_left_is_refused(api, gaps, team) -> None:
+    Tenant.objects.filter(pk=team.pk).update(max_executions_a_day=5)  # two are recorded, one is still to come
+
+    refused = ask(api, gaps, NOON + HOUR, gaps.now, dry_run=False)
+
+    assert refused.status_code == 429 and backfilled() == []
+    assert refused.json()["quota"] == {"name": "executions_a_day", "limit": 5, "used": 3, "wanted": 3}
+    assert refused["Retry-After"] == str(int(6.5 * 3600) + 1)  # until midnight
+    Tenant.objects.update(max_executions_a_day=6)
+    assert make(api, gaps, NOON + HOUR, gaps.now)["count"] == 3

@@ -26,7 +26,7 @@ def deep(levels: int) -> str:
         ({"task": ""}, "task", ""),
         ({"task": "x" * 1000}, "task", ""),
         ({"payload": {"to": "alice@example.com"}}, "payload.subject", "missing"),
-        ({"payload": MAIL | {"bdoy": "x"}}, "payload.bdoy", "Allowed: to, subject, body, html"),
+        ({"payload": MAIL | {"bdoy": "x"}}, "payload.bdoy", "Allowed: to, cc, bcc"),
         ({"payload": MAIL | {"to": "nowhere"}}, "payload.to.0", "email"),
         ({"payload": MAIL | {"to": []}}, "payload.to", "at least 1"),
         ({"payload": MAIL | {"subject": "a\nBcc: all@example.com"}}, "payload.subject", "single line"),

@@ -160,6 +160,14 @@ def test_what_a_run_says_is_on_its_page(alice: User, job: Job) -> None:
     assert '<progress value="0.4"' in page and "40% page 4" in page and "page &lt;3&gt; drawn" in page
 
 
+def test_secrets_in_payloads_are_not_shown(alice: User, job: Job, dead: Execution) -> None:
+    Job.objects.filter(pk=job.pk).update(payload={"to": "a@example.com", "password": "hunter22"})
+
+    for path in (f"/jobs/{job.pk}", f"/executions/{dead.pk}"):
+        page = browser_of(alice).get(path).content.decode()
+        assert "a@example.com" in page and "hunter22" not in page
+
+
 def test_a_key_is_shown_once_works_and_is_revoked(alice: User, job: Job, charlie: User) -> None:
     client = browser_of(alice)
 

@@ -291,6 +291,23 @@ def test_pages_neither_repeat_nor_miss_a_job_while_others_are_made(api) -> None:
     assert [one["id"] for one in api.get(page["previous"]).json()["results"]] == jobs[3:0:-1]
 
 
+@pytest.mark.parametrize("query", ["tag=t", "task=send_email", "priority=normal&tag=t&cause=schedule"])
+def test_pages_of_few_jobs_executions_neither_repeat_nor_miss_one_in_either_direction(api, query) -> None:
+    jobs = [create(api, tags=["t"]) for _ in range(3)]
+    rows = [record(jobs[place % 3], NOON + place * HOUR) for place in range(8)]
+    seen, address, pages = [], f"/api/v1/executions?page_size=3&{query}", []
+    while address:
+        page = api.get(address).json()
+        pages.append([one["id"] for one in page["results"]])
+        seen += pages[-1]
+        address = page["next"]
+
+    assert seen == rows[::-1]
+    for before in reversed(pages[:-1]):
+        page = api.get(page["previous"]).json()
+        assert [one["id"] for one in page["results"]] == before
+
+
 @pytest.mark.parametrize("path", ["jobs", "executions"])
 def test_nothing_is_counted(api, path) -> None:
     record(create(api))

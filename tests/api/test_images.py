@@ -57,6 +57,8 @@ def test_without_wishes_the_defaults_are_the_tasks_own(api) -> None:
         ({"fit": "stretch"}, "fit", "stretch"),
         ({"fit": "cover", "width": 10}, "fit", "both"),
         ({"greyscale": "perhaps"}, "greyscale", "boolean"),
+        ({"greyscale": "0"}, "greyscale", "boolean"),
+        ({"greyscale": "on"}, "greyscale", "boolean"),
         ({"format": "gif"}, "format", "gif"),
         ({"format": "../png"}, "format", "not a valid"),
         ({"quality": 100}, "quality", "95"),

@@ -148,18 +148,6 @@ def test_next_runs_are_the_tenants_own_the_first_first(team: Tenant, charlie: Us
     assert theirs.pk in {one.pk for one in next_runs(None)}
 
 
-def test_few_jobs_among_many_that_are_due_first_are_found_all_the_same(
-    team: Tenant, charlie: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jobs.stats.upcoming.FIRST", 2)
-    for _ in range(3):
-        job_of(charlie.tenants.get())
-    ours = job_of(team)
-    Job.objects.filter(pk=ours.pk).update(next_run_at=timezone.now() + timedelta(days=1))
-
-    assert [one.pk for one in next_runs(team)] == [ours.pk]
-
-
 def test_a_failure_that_was_recovered_from_is_told_as_such(job: Job, team: Tenant, charlie: User) -> None:
     now = timezone.now()
     recovered, dead = run_of(job, now - MINUTE, attempt=2), run_of(job, now - SECOND, Status.FAILED, error="gone")

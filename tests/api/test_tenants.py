@@ -33,7 +33,9 @@ def test_whoever_creates_a_tenant_owns_it_and_can_speak_for_it(api, alice, team)
     assert api.get("/api/v1/jobs", headers=headers).status_code == 200
 
 
-@pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "x" * 151}, {"name": None}, {"name": "a", "id": 1}, []])
+@pytest.mark.parametrize(
+    "body", [{}, {"name": ""}, {"name": 7}, {"name": "x" * 151}, {"name": None}, {"name": "a", "id": 1}, []]
+)
 def test_a_bad_tenant_is_refused(api, body) -> None:
     assert api.post("/api/v1/tenants", body).status_code == 400
 
@@ -72,9 +74,14 @@ def test_an_owner_changes_roles_and_the_role_counts_at_once(api, bob, team, memb
     assert client_of(bob, team).post("/api/v1/jobs", {"task": "send_email"}).status_code == 403
 
 
-@pytest.mark.parametrize("body", [{}, {"role": "king"}, {"role": None}, {"role": "owner", "user": 1}])
+@pytest.mark.parametrize("body", [{"role": "king"}, {"role": None}, {"role": "owner", "user": 1}])
 def test_a_bad_role_is_refused(api, bob, members, body) -> None:
     assert api.patch(f"{members}/{bob.pk}", body).status_code == 400
+
+
+def test_a_change_of_nothing_changes_nothing(api, bob, team, members) -> None:
+    assert api.patch(f"{members}/{bob.pk}", {}).json()["role"] == "member"
+    assert api.patch(f"/api/v1/tenants/{team.pk}", {}).json()["name"] == "alice"
 
 
 def test_members_change_and_remove_nobody_but_may_leave(alice, bob, team, members) -> None:
@@ -147,5 +154,13 @@ def test_strangers_see_no_tenant(team, members) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "cD1ub25zZW5zZQ==", "cD0yMDI2LTEzLTQ1KzEwOjAw"])
-def test_a_cursor_that_leads_nowhere_is_not_found(api, members, cursor) -> None:
-    assert api.get(members, {"cursor": cursor}).status_code == 404
+def test_a_cursor_that_is_none_of_ours_is_refused(api, members, cursor) -> None:
+    assert api.get(members, {"cursor": cursor}).status_code == 400
+
+
+def test_members_come_in_pages(api, alice, bob, members) -> None:
+    first = api.get(members, {"page_size": 1}).json()
+    second = api.get(first["next"]).json()
+
+    assert [one["username"] for one in first["results"] + second["results"]] == ["alice", "bob"]
+    assert second["next"] is None

@@ -133,3 +133,17 @@ def test_files_may_be_kept_on_s3(team, settings) -> None:
     delete_upload(team.pk, name)
     assert bucket.objects == {}
     bucket.stop()
+
+
+def test_what_a_storage_that_is_away_keeps_is_pruned_later(team, settings) -> None:
+    save_upload(team.pk, b"content")
+    Upload.objects.update(used_at=timezone.now() - LONG)
+    bucket = Bucket()
+    bucket.stop()
+    here, away = settings.STORAGES, {"BACKEND": "execution.storage.s3.S3Storage", "OPTIONS": bucket.options()}
+
+    settings.STORAGES = here | {"default": away}
+    assert prune_uploads(timezone.now()) == 0
+
+    settings.STORAGES = here
+    assert prune_uploads(timezone.now()) == 1

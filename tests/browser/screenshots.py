@@ -14,7 +14,7 @@ from tests.browser.server import Server
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 LIVES = 75  # seconds of the demo before the first picture: then every part of it has something to show
-COLOURS = 128  # of a picture: charts and text need no more, and it is a third of the size
+COLOURS = 256  # of a picture: charts and text need no more, and it is a third of the size
 WIDE, PHONE = (1280, 860), (390, 844)
 
 
@@ -64,6 +64,8 @@ def take(page: Page, path: str, name: str, *, whole: bool = False) -> None:
     if path:  # or what is shown already
         page.goto(path)
     page.wait_for_timeout(1500)  # for the first update
+    if name.startswith("overview"):
+        page.locator("#h-now ~ ul li").first.wait_for()  # between two runs it would look idle
     picture = Image.open(BytesIO(page.screenshot(full_page=whole)))
     target = IMAGES / f"{name}.png"
     picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(target, optimize=True)

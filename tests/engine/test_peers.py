@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 from PIL import Image
 
+from execution.models import Upload
+from execution.uploads import save_upload
 from jobs.models import Execution
 from jobs.states import Status
 from tests.conftest import client_of
@@ -68,6 +72,15 @@ def test_nobody_has_an_image_made_of_anothers_upload(system, api, charlie) -> No
 
     execution = Execution.objects.get(job_id=job["id"])
     assert execution.status == Status.FAILED and "No upload is named" in execution.error
+
+
+def test_files_that_nobody_uses_any_more_are_pruned_by_the_recoverer(system, team) -> None:
+    old, used = (save_upload(team.pk, b"content") for _ in range(2))
+    Upload.objects.filter(pk=old).update(used_at=timezone.now() - timedelta(days=365))
+
+    system.recoverer.tick()
+
+    assert [upload.name for upload in Upload.objects.all()] == [used]
 
 
 def test_a_request_is_made_and_its_answer_kept(system, api, peer) -> None:

@@ -11,14 +11,15 @@ from datetime import timedelta
 import django
 
 PASSWORD = "correct horse battery"
+MANY = 200  # jobs: some will be deleted
 DAILY = {"type": "cron", "expression": "30 3 * * *", "timezone": "Asia/Jakarta"}
 MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
 
 
 def build() -> dict:
-    from rest_framework_simplejwt.tokens import AccessToken
-
+    from accounts.keys import create_key
     from accounts.services import register
+    from accounts.tokens import sign_in
     from jobs import services
     from jobs.clock import database_now
     from jobs.ids import execution_id
@@ -28,14 +29,14 @@ def build() -> dict:
 
     alice = register(username="alice", email="alice@example.com", password=PASSWORD)
     team = alice.tenants.get()
-    jobs = [services.create_job(NewJob("send_email", MAIL, DAILY), tenant=team, actor=alice) for _ in range(12)]
+    jobs = [services.create_job(NewJob("send_email", MAIL, DAILY), tenant=team, actor=alice) for _ in range(MANY)]
     services.pause_job(jobs[0], actor=alice)
     services.cancel_job(jobs[1], actor=alice)
     now = database_now()
     executions = []
-    for place, status in enumerate([*Status, *Status, Status.FAILED, Status.FAILED]):
+    for place, status in enumerate([*Status, Status.FAILED] * (MANY // 4)):
         due = now - timedelta(minutes=place)
-        job = jobs[2 + place % 4]
+        job = jobs[2 + place % (MANY - 2)]
         one = Execution.objects.create(
             id=execution_id(job.id, due, "schedule"),
             job=job,
@@ -52,12 +53,17 @@ def build() -> dict:
         )
         Attempt.objects.create(execution=one, number=1, outcome="FAILED", error="ValueError: 17", finished_at=now)
         executions.append(one)
-    token = AccessToken.for_user(alice)
-    token.set_exp(lifetime=timedelta(hours=6))
+    keys = [create_key(tenant=team, creator=alice, name="ci", scopes=["read"]).key for _ in range(20)]
     return {
         "tenant": str(team.pk),
-        "headers": {"Authorization": f"Bearer {token}"},
-        "ids": {"jobs": [str(job.id) for job in jobs], "executions": [str(one.id) for one in executions]},
+        "headers": {"Authorization": f"Bearer {sign_in(alice).access}"},
+        "headers_to_lose": {"Authorization": f"Bearer {sign_in(alice).access}"},  # for whoever signs out
+        "ids": {
+            "jobs": [str(job.id) for job in jobs],
+            "executions": [str(one.id) for one in executions],
+            "tenants": [str(team.pk)],
+            "keys": [str(key.pk) for key in keys],
+        },
     }
 
 

@@ -14,6 +14,7 @@ import pytest
 from django.utils import timezone
 from pydantic import BaseModel
 
+from execution.processes import make_destinations
 from execution.registry import Registry, Run, Task, registry, task
 from execution.retry import Cancelled, GiveUpNow
 from execution.runner import Runner
@@ -42,7 +43,7 @@ class Bench:
         tasks = Registry()
         tasks.add(Task("many", handler, Item, Limits(), batch_size=10))
         limits = Limits(3, timedelta(1), timedelta(1), timedelta(seconds=60), timedelta(1))
-        runner = Runner(tasks, Watch(), limits, timedelta(1), largest_result=1000)
+        runner = Runner(tasks, Watch(), limits, timedelta(1), 1000, make_destinations(Watch()))
         self.words: list[str] = []
         self.outcomes: dict[str, Outcome] = {}
         self.stuck: list[Claim] = []

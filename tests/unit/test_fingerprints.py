@@ -19,6 +19,7 @@ SAME = [
     ("E: no mailbox alice@example.com.", "E: no mailbox bob+spam@mail.example.org."),
     ("E: rows 1, 2, 3 are locked", "E: rows 17 are locked"),
     ("E: can't open order 5", "E: can't   open\norder 6"),
+    ("E: status 12.5 is odd", "E: status 13.75 is odd"),
     ("E: connection to 10.0.0.1:5432 refused", "E: connection to 10.12.0.99:5433 refused"),
 ]
 OTHERS = [
@@ -26,6 +27,8 @@ OTHERS = [
     ("E: can't open the door", "E: can't close the door"),
     ("HTTPError: answered 404", "HTTPError: answered 503"),
     ("HTTPError: status 404", "HTTPError: status 503"),
+    ("GiveUpNow: The target answered 404.", "GiveUpNow: The target answered 410."),
+    ("TryAgain: The target answered 502: bad", "TryAgain: The target answered 503: bad"),
     ("E: HTTP 404", "E: HTTP 500"),
     ("E: no mailbox", "E: no mail server"),
 ]
@@ -49,7 +52,7 @@ def test_the_same_mistake_of_another_task_is_told_apart() -> None:
 numbers = st.integers(0, 10**20).map(str) | st.uuids().map(str) | st.integers(2**40).map(hex)
 quotes = st.sampled_from(["''", '""', "``", "“”", "«»"])
 words = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=7).filter(
-    lambda word: word not in ("http", "smtp", "status", "code", "errno")
+    lambda word: word not in ("http", "smtp", "status", "code", "errno")  # `answered` and `returned` are longer
 )
 
 

@@ -158,6 +158,17 @@ def test_an_answer_that_may_change_is_retried(peer, path) -> None:
         call(peer, path)
 
 
+@pytest.mark.parametrize(
+    ("path", "away"),
+    [("/unavailable", True), ("/later-at-date", True), ("/broken", False), ("/later-in-seconds", False)],
+)
+def test_whether_nobody_is_there_is_told_by_the_cause(peer, path, away) -> None:
+    with pytest.raises((TryAgain, RetryLater)) as raised:
+        call(peer, path)
+
+    assert isinstance(raised.value.__cause__, ConnectionError) is away
+
+
 @pytest.mark.parametrize("path", NO_ANSWER)
 def test_what_is_no_answer_is_retried(peer, path) -> None:
     with pytest.raises(NoAnswer, match=NO_ANSWER[path]):

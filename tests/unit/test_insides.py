@@ -73,10 +73,11 @@ def test_the_canary_would_have_noticed(canary, settings) -> None:
 
 @pytest.mark.parametrize("address", PLAIN_4 + PLAIN_6)
 def test_a_name_that_leads_inside_is_refused(canary, address) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(Refused) as raised:
         ask(f"http://{NAME}:{canary.port}/", lambda host, port: [address])
 
     assert canary.connections == 0
+    assert address not in str(raised.value)  # what names inside stand for is nobody's business
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ class TestRebinding:
 
         assert outside.heard[-1].headers["host"] == f"{NAME}:{outside.port}"
         assert self.untouched(inside)
-        with pytest.raises(GiveUpNow, match=r"leads to 127\.0\.0\.1, which is loopback"):
+        with pytest.raises(GiveUpNow, match="leads to an address that is loopback"):
             attempt(f"http://{NAME}:{outside.port}/fine")
         assert self.untouched(inside)
 

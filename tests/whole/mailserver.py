@@ -1,4 +1,4 @@
-"""A real SMTP server on loopback that keeps what it gets, and refuses when told to."""
+"""A real SMTP server on loopback that keeps what it gets, and refuses, stalls or hangs up when told to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from aiosmtpd.controller import Controller
 class MailServer:
     def __init__(self) -> None:
         self.inbox: list[EmailMessage] = []
+        self.envelopes: list[list[str]] = []  # the recipients of each
+        self.connections = 0
         self.refusals = 0  # how many mails to refuse before accepting one
         self.refused = 0
+        self.answers: dict[str, list[str]] = {}  # by recipient: what it is answered, each once, before "accepted"
+        self.after_data: dict[str, list[str]] = {}  # the same for mails, by their first recipient; "drop" hangs up
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -25,13 +29,31 @@ class MailServer:
 
     def start(self) -> None:
         self._controller.start()
+        self.connections = 0  # the controller has tried whether it answers
 
     def stop(self) -> None:
         self._controller.stop()
 
+    async def handle_EHLO(self, server, session, envelope, hostname, responses) -> list[str]:
+        session.host_name = hostname
+        self.connections += 1
+        return responses
+
+    async def handle_RCPT(self, server, session, envelope, address, options) -> str:
+        if answers := self.answers.get(address):
+            return answers.pop(0)
+        envelope.rcpt_tos.append(address)
+        return "250 Fine"
+
     async def handle_DATA(self, server, session, envelope) -> str:
+        if answers := self.after_data.get(envelope.rcpt_tos[0]):
+            answer = answers.pop(0)
+            if answer == "drop":
+                server.transport.abort()
+            return answer
         if self.refused < self.refusals:
             self.refused += 1
             return "451 Try again later"
         self.inbox.append(message_from_bytes(envelope.content, policy=policy.default))
+        self.envelopes.append(envelope.rcpt_tos)
         return "250 Kept"

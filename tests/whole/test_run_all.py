@@ -135,7 +135,10 @@ def test_a_taken_port_is_told_with_the_remedy() -> None:
         (["run_poller", "--once"], "Dispatched 0 job(s)."),
         (["run_recoverer", "--once"], "Recovered 0 execution(s)."),
         (["run_executor", "--once"], "Ran 0 execution(s)."),
-        (["run_executor", "--once", "--tasks", "send_emial"], "No task named 'send_emial'. Registered: send_email."),
+        (
+            ["run_executor", "--once", "--tasks", "send_emial"],
+            "No task named 'send_emial'. Registered: http_request, image_thumbnail, send_email.",
+        ),
         (["run_executor", "--once", "--concurrency", "0"], "--concurrency 0 would run nothing. Give at least 1."),
     ],
 )

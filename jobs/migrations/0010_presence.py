@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0008_words_of_handlers'),
+        ('jobs', '0009_due_jobs_of_a_tenant'),
     ]
 
     operations = [

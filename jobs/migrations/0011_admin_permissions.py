@@ -6,7 +6,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("jobs", "0009_presence"),
+        ("jobs", "0010_presence"),
     ]
 
     operations = [

@@ -1,0 +1,31 @@
+"""Functions of django.tasks, for the tests of that backend."""
+
+from __future__ import annotations
+
+from django_tasks import TaskContext, task
+
+calls: list[tuple] = []
+
+
+@task
+def add(a: int, b: int = 0) -> int:
+    calls.append((a, b))
+    return a + b
+
+
+@task
+async def add_slowly(a: int, b: int) -> int:
+    return a + b
+
+
+@task(takes_context=True, queue_name="mails")
+def tell(context: TaskContext) -> list:
+    return [context.attempt, context.task_result.id]
+
+
+@task
+def stumble(times: int) -> str:
+    calls.append((times,))
+    if len(calls) <= times:
+        raise LookupError(f"stumbled {len(calls)} times")
+    return "arrived"
