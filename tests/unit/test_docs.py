@@ -4,7 +4,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+from django.core.management import get_commands
+
+from accounts.api.urls import urlpatterns as of_accounts
 from docs.making.pages import PICTURE, made
+from jobs.api.urls import urlpatterns as of_jobs
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -12,6 +16,9 @@ PAGES = {
     for pattern in ("*.md", "docs/**/*.md", "clients/**/*.md", "examples/*.md")
     for page in ROOT.glob(pattern)
 }
+CODE = ("scheduler_project", "accounts", "jobs", "scheduling", "execution", "tests", "benchmarks")
+SETTING = re.compile(r"\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
+TO_COME = {"doctor"}  # commands that are named as missing
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 PARTS = {"A": 4, "J": 12, "S": 8, "R": 10, "W": 6, "D": 6}  # of the requirements, and how many rows each has
@@ -52,13 +59,11 @@ def test_every_page_is_within_reach_of_the_readme() -> None:
 
 def test_every_test_that_the_features_name_exists() -> None:
     features = PAGES[ROOT / "docs" / "features.md"]
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     missing = []
     for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", features):
         file = ROOT / path
         if not file.is_file() or not re.search(rf"(def|class) {name}", file.read_text(encoding="utf-8")):
             missing.append(f"{path}::{name}" if name else path)
-    missing += [f"make {target}" for target in re.findall(r"`make ([\w-]+)", features) if target not in targets]
     missing += [
         f"python -m {module}"
         for module in re.findall(r"`python -m ([\w.]+)`", features)
@@ -74,6 +79,34 @@ def test_every_row_of_the_features_names_a_test_or_says_what_is_missing() -> Non
 
     assert [row for row, _, _ in rows] == ROWS
     assert [row for row, what, shown in rows if "`" not in shown and "Not built yet" not in what] == []
+
+
+def test_every_setting_command_and_target_that_a_page_names_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    code = [
+        makefile,
+        *(file.read_text(encoding="utf-8") for package in CODE for file in ROOT.glob(f"{package}/**/*.py")),
+    ]
+    known = {word for text in code for word in SETTING.findall(text)}
+    commands, targets = get_commands().keys(), set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page, text in PAGES.items()
+        for name in [
+            *(set(re.findall(rf"`{SETTING.pattern}", text)) - known),
+            *(set(re.findall(r"manage\.py (\w+)", text)) - commands - TO_COME),
+            *(set(re.findall(r"`make ([a-z-]+)", text)) - targets),
+        ]
+    ]
+
+    assert missing == []
+    assert TO_COME.isdisjoint(commands), "it is here: the pages that promise it can tell of it now"
+
+
+def test_every_kind_of_route_is_in_the_apis_page() -> None:
+    kinds = {re.match(r"[\w-]+", str(route.pattern).lstrip("^"))[0] for route in [*of_accounts, *of_jobs]}
+
+    assert [kind for kind in sorted(kinds) if f"`{kind}" not in PAGES[ROOT / "docs" / "api.md"]] == []
 
 
 def leads_somewhere(page: Path, target: str) -> bool:
