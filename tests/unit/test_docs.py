@@ -9,6 +9,7 @@ from django.core.management import get_commands
 from accounts.api.urls import urlpatterns as of_accounts
 from docs.making.pages import PICTURE, made
 from jobs.api.urls import urlpatterns as of_jobs
+from jobs.demo.jobs import LIVELY, MAILS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -19,7 +20,7 @@ PAGES = {
 CODE = ("scheduler_project", "accounts", "jobs", "scheduling", "execution", "tests", "benchmarks")
 SETTING = re.compile(r"\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b")
 TO_COME = {"doctor"}  # commands that are named as missing
-LINK = re.compile(r"\]\(([^)\s]+)\)")
+LINK = re.compile(r"(?:\]\(|src=\")([^)\"\s]+)")
 BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 PARTS = {"A": 4, "J": 12, "S": 8, "R": 10, "W": 6, "D": 6}  # of the requirements, and how many rows each has
 ROWS = [f"{part}{number}" for part, last in PARTS.items() for number in range(1, last + 1)]
@@ -32,6 +33,10 @@ def test_the_made_parts_of_the_documentation_are_up_to_date() -> None:
 
 def test_the_picture_can_be_drawn() -> None:
     assert ElementTree.parse(PICTURE).getroot().tag.endswith("svg")
+
+
+def test_the_first_words_of_a_first_run_are_as_the_readme_shows_them() -> None:
+    assert f"Demo: sign in as admin / admin; {len([*MAILS, *LIVELY])} new demo job(s)." in PAGES[ROOT / "README.md"]
 
 
 def test_every_link_of_a_page_leads_somewhere() -> None:
