@@ -45,7 +45,7 @@ def refresh(text: str) -> Pair:
     old = _read(text)
     family = TokenFamily(pk=old[FAMILY])
     new = _token(old["user_id"], family)
-    usable = TokenFamily.objects.of_the_active().filter(pk=family.pk, newest=old["jti"])
+    usable = TokenFamily.objects.filter(pk=family.pk, newest=old["jti"]).of_the_active()
     if not usable.update(newest=new["jti"], expires_at=datetime_from_epoch(new["exp"])):
         TokenFamily.objects.filter(pk=family.pk).delete()
         raise SignInAgain("This refresh token was used before, or its session has ended. Sign in again.")

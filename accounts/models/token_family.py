@@ -13,8 +13,12 @@ from accounts.models.people import User
 
 class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
     def of_the_active(self) -> TokenFamilyQuerySet:
-        """Those whose user may still come in."""
-        return self.filter(user__is_active=True)
+        """Those whose user may still come in.
+
+        Not by a join: an UPDATE of joined rows looks for them first, and a rival that waited for the row would not see
+        that it is no longer the one it looked for.
+        """
+        return self.filter(user__in=User.objects.filter(is_active=True))
 
     def over(self, now: datetime) -> TokenFamilyQuerySet:
         """Those whose last refresh token has expired: nothing can be done with them any more."""

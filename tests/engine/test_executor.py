@@ -120,6 +120,7 @@ def test_one_high_overtakes_a_backlog_of_a_thousand_low(executor, gate, system, 
 def test_what_was_interrupted_goes_before_its_like_but_not_before_the_urgent(executor, gate, system, backlog) -> None:
     [interrupted] = backlog(1, Priority.LOW)
     executor.tick()
+    eventually(lambda: gate.started)
     Execution.objects.update(wake_at=timezone.now() - SOON, not_before=timezone.now() - SOON)
     executor._lose(list(executor._held))
     backlog(20, Priority.LOW)
