@@ -29,7 +29,8 @@ def test_machines_inside_may_call_us_by_any_address_and_without_tls(client, sett
 
 def test_who_asks_through_the_proxy_learns_that_we_live_and_nothing_else(client) -> None:
     answers = {
-        path: client.get(path, headers={"x-forwarded-for": "203.0.113.9"}) for path in ("/healthz", "/readyz", "/metrics")
+        path: client.get(path, headers={"x-forwarded-for": "203.0.113.9"})
+        for path in ("/healthz", "/readyz", "/metrics")
     }
 
     assert {path: answer.status_code for path, answer in answers.items()} == {

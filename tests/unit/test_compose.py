@@ -9,7 +9,16 @@ import sys
 
 import pytest
 
-from tests.deploying import FULL_MODE_NEEDS, PINNED, PRODUCTION_NEEDS, ROOT, compose, interpolated, parse_command, unknown
+from tests.deploying import (
+    FULL_MODE_NEEDS,
+    PINNED,
+    PRODUCTION_NEEDS,
+    ROOT,
+    compose,
+    interpolated,
+    parse_command,
+    unknown,
+)
 
 SERVICES = compose()["services"]
 OURS = {name: service for name, service in SERVICES.items() if "build" in service}
@@ -99,7 +108,9 @@ def test_prometheus_finds_every_process(name) -> None:
 
 
 def test_what_runs_gets_its_time_before_it_is_killed() -> None:
-    assert all(service["stop_grace_period"] == "40s" for service in OURS.values())  # STOP_GRACE, END_GRACE twice, and some
+    assert all(
+        service["stop_grace_period"] == "40s" for service in OURS.values()
+    )  # STOP_GRACE, END_GRACE twice, and some
 
 
 def test_redis_keeps_the_index_when_memory_is_short() -> None:

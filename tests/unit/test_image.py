@@ -124,7 +124,9 @@ def test_keys_and_passwords_are_made_once_and_stay(tmp_path) -> None:
     assert "nothing added" in make_env(path) and path.read_text() == made
     values = dict(line.split("=", 1) for line in made.splitlines())
     assert (values["PORT"], values["REDIS_PASSWORD"]) == ("9000", "mine")
-    assert all(len(value) >= 32 and value.isalnum() for name, value in values.items() if name[:4] not in ("PORT", "REDI"))
+    assert all(
+        len(value) >= 32 and value.isalnum() for name, value in values.items() if name[:4] not in ("PORT", "REDI")
+    )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

@@ -126,7 +126,10 @@ def test_a_deployment_is_probed_by_what_it_has(name) -> None:
 
     assert {"startupProbe", "livenessProbe"} <= inside.keys()
     if name == "web":
-        assert [inside[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")] == ["/healthz", "/readyz"]
+        assert [inside[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")] == [
+            "/healthz",
+            "/readyz",
+        ]
     else:
         assert inside["livenessProbe"]["exec"]["command"] == ["python", "/app/deploy/healthy.py", "loop"]
 
@@ -217,7 +220,9 @@ def test_production_can_be_built(tmp_path) -> None:
     images = {each["image"] for each in _found(built, "containers") for each in each}
     assert len(images) == 1 and all(PINNED.search(image) for image in images)
     [secret] = [each["metadata"]["name"] for each in built if each["kind"] == "Secret"]
-    assert set(re.findall(r"punctual-secrets[\w-]*", done.stdout)) == {secret}  # whoever names it got the name with its hash
+    assert set(re.findall(r"punctual-secrets[\w-]*", done.stdout)) == {
+        secret
+    }  # whoever names it got the name with its hash
 
 
 def _found(tree: Any, key: str) -> list[Any]:

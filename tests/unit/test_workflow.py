@@ -54,7 +54,9 @@ def test_what_is_tested_against_is_what_is_shipped() -> None:
 
 
 def test_each_make_target_it_calls_is_there() -> None:
-    called = re.findall(r"make ([\w-]+)", "\n".join(step.get("run", "") for job in JOBS.values() for step in job["steps"]))
+    called = re.findall(
+        r"make ([\w-]+)", "\n".join(step.get("run", "") for job in JOBS.values() for step in job["steps"])
+    )
 
     assert set(called) == {"lint", "test"}
     assert all(re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text()) for target in called)
