@@ -9,9 +9,11 @@ from threading import Event, Thread
 from typing import Protocol
 
 import structlog
+from django.conf import settings
 from django.db import connections
 
 from scheduler_project.memory import keep_what_is_loaded
+from scheduler_project.pulse import Pulse
 
 logger = structlog.get_logger(__name__)
 
@@ -27,8 +29,10 @@ def run_until_stopped(daemon: Daemon, *, interval: timedelta, stop: Event) -> No
     """Tick until `stop` is set. A failed round is tried again, later and later, never given up."""
     keep_what_is_loaded()
     name = type(daemon).__name__.lower()
+    pulse = Pulse(settings.PULSE_FILE)
     failures = 0
     while not stop.is_set():
+        pulse.beat()
         nap = interval.total_seconds()
         try:
             did_work = daemon.tick()

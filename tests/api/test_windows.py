@@ -19,6 +19,28 @@ def test_metrics_are_in_prometheus_format(client) -> None:
     assert b"# TYPE django_http_requests_total_by_method_total counter" in client.get("/metrics").content
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_machines_inside_may_call_us_by_any_address_and_without_tls(client, settings, path) -> None:
+    settings.ALLOWED_HOSTS, settings.SECURE_SSL_REDIRECT = ["punctual.example.com"], True
+
+    assert client.get(path, headers={"host": "10.2.3.4:8000"}).status_code == 200
+    assert client.get("/sign-in", headers={"host": "10.2.3.4:8000"}, secure=True).status_code == 400
+
+
+def test_who_asks_through_the_proxy_learns_that_we_live_and_nothing_else(client) -> None:
+    answers = {
+        path: client.get(path, headers={"x-forwarded-for": "203.0.113.9"})
+        for path in ("/healthz", "/readyz", "/metrics")
+    }
+
+    assert {path: answer.status_code for path, answer in answers.items()} == {
+        "/healthz": 200,
+        "/readyz": 404,
+        "/metrics": 404,
+    }
+    assert answers["/metrics"].content == b""
+
+
 def test_the_schema_describes_every_route(client) -> None:
     schema = client.get("/api/schema", headers={"accept": "application/vnd.oai.openapi+json"}).json()
 

@@ -90,6 +90,7 @@ def test_every_setting_command_and_target_that_a_page_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     code = [
         makefile,
+        *((ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "compose.yaml")),
         *(file.read_text(encoding="utf-8") for package in CODE for file in ROOT.glob(f"{package}/**/*.py")),
     ]
     known = {word for text in code for word in SETTING.findall(text)}

@@ -47,3 +47,12 @@ def test_an_outage_is_told_once_and_so_is_its_end(monkeypatch) -> None:
     run_until_stopped(worker, interval=NAP, stop=worker.stop)
 
     assert [call.args for call in told.calls] == [("worker.round_failed",), ("worker.working_again",)]
+
+
+def test_a_loop_whose_rounds_all_fail_still_has_a_pulse(tmp_path, settings) -> None:
+    settings.PULSE_FILE = str(tmp_path / "pulse")
+    worker = Worker(RuntimeError("away"), RuntimeError("away"))
+
+    run_until_stopped(worker, interval=NAP, stop=worker.stop)
+
+    assert (tmp_path / "pulse").exists()

@@ -1,0 +1,81 @@
+"""Reads what `deploy/`, the Dockerfile and compose.yaml say, and what the code would make of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.management import get_commands, load_command_class
+from granian.cli import cli as granian
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT_BY_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
+COMING = {"METRICS_PORT"}  # of the daemons' metrics
+COMING_COMMANDS = {"simulate"}
+PRODUCTION_NEEDS = {"SECRET_KEY", "JWT_SIGNING_KEY", "SECRETS_KEY", "ALLOWED_HOSTS"}
+FULL_MODE_NEEDS = {"DATABASE_URL", "REDIS_URL", "AMQP_URL"}
+PINNED = re.compile(r":v?\d+\.\d+(\.\d+)?[\w.-]*$")
+
+
+@cache
+def compose() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+
+@cache
+def workflow() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+
+
+@cache
+def settings_read() -> frozenset[str]:
+    """The variables that settings.py reads: the first argument of every `env…(…)`."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse((ROOT / "scheduler_project/settings.py").read_text()))
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+    ]
+    return frozenset(call.args[0].value for call in calls if ast.unparse(call.func).startswith("env"))
+
+
+def unknown(names: Iterable[str]) -> set[str]:
+    """Those that nothing reads: a misspelt one would be ignored without a word."""
+    served = {f"GRANIAN_{parameter.name.upper()}" for parameter in granian.params}
+    return set(names) - settings_read() - served - KEPT_BY_OTHERS - COMING
+
+
+def parse_command(command: list[str]) -> None:
+    """Let the management command read its arguments, as it would when it is started."""
+    python, manage, name, *arguments = command
+    assert (python, manage) == ("python", "manage.py"), command
+    if name in COMING_COMMANDS - get_commands().keys():
+        return
+    app = get_commands()[name]
+    parser = load_command_class(app, name).create_parser("manage.py", name)
+    parser.parse_args([re.sub(r"\$\{\w+:-(.*)\}", r"\1", argument) for argument in arguments])
+
+
+def interpolated(environment: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
+    """Compose's `${NAME:-default}` and `${NAME:?complaint}` with what `.env` gives."""
+
+    def value(found: re.Match[str]) -> str:
+        name, kind, rest = found.groups()
+        return given.get(name) or (rest if kind == "-" else "")
+
+    return {
+        name: re.sub(r"\$\{(\w+):([-?])([^}]*)\}", value, text if isinstance(text, str) else str(text))
+        for name, text in environment.items()
+    }
+
+
+def documents(folder: str) -> Iterator[dict[str, Any]]:
+    """Every object in the files that a kustomization names."""
+    base = ROOT / "deploy/kubernetes" / folder
+    for name in yaml.safe_load((base / "kustomization.yaml").read_text())["resources"]:
+        if (base / name).is_file():
+            yield from yaml.safe_load_all((base / name).read_text())

@@ -1,0 +1,94 @@
+"""The Terraform files refer to things that are there, and leave nothing open or unencrypted."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from ipaddress import ip_network
+
+import pytest
+import yaml
+
+from tests.deploying import ROOT, compose, unknown
+
+FOLDER = ROOT / "deploy/terraform"
+TEXT = "\n".join(path.read_text() for path in sorted(FOLDER.glob("*.tf")))
+CODE = re.sub(r"(?m)^\s*#.*$|\s# .*$", "", TEXT)
+OVERLAY = ROOT / "deploy/kubernetes/overlays/production"
+
+
+def test_every_variable_is_declared_described_and_used() -> None:
+    declared = re.findall(r'variable "(\w+)" \{\n  description', CODE)
+
+    assert set(declared) == set(re.findall(r"var\.(\w+)", CODE))
+    assert len(declared) == CODE.count('variable "')
+
+
+def test_every_reference_has_what_it_refers_to() -> None:
+    declared = {".".join(pair) for pair in re.findall(r'^resource "(\w+)" "(\w+)"', CODE, re.M)}
+    data = {".".join(("data", *pair)) for pair in re.findall(r'^data "(\w+)" "(\w+)"', CODE, re.M)}
+    block = re.search(r"locals \{(.*?)\n\}", CODE, re.S)[1]
+
+    referred = set(re.findall(r"(?<![\w.\"/])((?:aws|random)_\w+\.\w+)", CODE))
+    assert referred <= declared
+    assert set(re.findall(r"(data\.aws_\w+\.\w+)", CODE)) <= data
+    assert set(re.findall(r"local\.(\w+)", CODE)) <= set(re.findall(r"(?m)^  (\w+) +=", block))
+
+
+def test_braces_are_closed() -> None:
+    for path in FOLDER.glob("*.tf"):
+        assert path.read_text().count("{") == path.read_text().count("}"), path.name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "storage_encrypted     = true",
+        "at_rest_encryption_enabled = true",
+        "transit_encryption_enabled = true",
+        "enable_key_rotation     = true",
+        "deletion_protection        = var.deletion_protection",
+        "skip_final_snapshot        = false",
+        "multi_az               = true",
+        'http_tokens                 = "required"',
+        "block_public_policy     = true",
+    ],
+)
+def test_the_defaults_are_safe(line) -> None:
+    assert line in CODE
+    assert CODE.count("publicly_accessible") == len(re.findall(r"publicly_accessible +\s*= false", CODE)) == 2
+
+
+def test_redis_keeps_the_index_when_memory_is_short() -> None:
+    assert re.search(r'name  = "maxmemory-policy"\s+value = "noeviction"', CODE)
+
+
+def test_postgresql_is_of_the_major_version_that_is_tested() -> None:
+    tested = re.search(r"postgres:(\d+)", compose()["services"]["postgres"]["image"])[1]
+
+    assert f'engine_version = "{tested}"' in CODE and f'family      = "postgres{tested}"' in CODE
+
+
+def test_servers_are_where_the_production_overlay_lets_pods_go() -> None:
+    vpc = ip_network(re.search(r'variable "vpc_cidr".*?default     = "([\d./]+)"', CODE, re.S)[1])
+    bits, number = map(int, re.search(r"data_cidr += cidrsubnet\(var.vpc_cidr, (\d), (\d)\)", CODE).groups())
+    policy = yaml.safe_load((OVERLAY / "networks.yaml").read_text())
+
+    allowed = policy["spec"]["egress"][0]["to"][0]["ipBlock"]["cidr"]
+    assert str(list(vpc.subnets(prefixlen_diff=bits))[number]) == allowed
+
+
+def test_what_it_tells_is_what_the_overlay_asks_for() -> None:
+    told = set(re.findall(r"^    ([A-Z][A-Z0-9_]+)\s*=", CODE, re.M))
+    asked = (OVERLAY / "secrets.env.example").read_text() + (OVERLAY / "kustomization.yaml").read_text()
+
+    assert {"DATABASE_URL", "REDIS_URL", "AMQP_URL", "S3_BUCKET", "S3_SECRET_KEY"} <= told
+    assert unknown(told) == set() and all(f"{name}=" in asked for name in told)
+
+
+@pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not installed")
+def test_it_is_formatted_and_can_be_parsed() -> None:
+    done = subprocess.run(["terraform", "fmt", "-check", "-diff", FOLDER], capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
