@@ -32,6 +32,7 @@ from jobs.models.execution import ExecutionQuerySet
 from jobs.payloads import accepted, has_marks
 from jobs.redaction import redacted
 from jobs.states import Status
+from scheduler_project.request_ids import current_request_id
 
 logger = structlog.get_logger(__name__)
 
@@ -121,7 +122,7 @@ def replay_these(chunk: Sequence[UUID], *, actor: User | None, payload: Any, now
     after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": redacted(payload)})
     replayed: list[Execution] = []
     for ids, fitted in [(chunk, None)] if payload is None else _fitted(chunk, payload):
-        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted)
+        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted, current_request_id())
     _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
     return replayed
 
