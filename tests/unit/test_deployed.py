@@ -1,4 +1,4 @@
-"""Dashboard and alerts are whole, and link to what to do. Whether their metrics exist is tests/whole/test_metrics.py."""
+"""Dashboard and alerts are whole, and link to what to do. tests/whole/test_metrics.py finds what they ask for."""
 
 from __future__ import annotations
 
