@@ -50,24 +50,25 @@ class Looker:
 
     def _run(self) -> None:
         while True:
-            self._look()
+            self.look()
             if self._stopped.wait(self._every):
                 break
         connections.close_all()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        failed = [error for gauges in self._gauges if (error := self._read(gauges))]
+        if failed and not self._failing:  # said once for an outage
+            logger.warning("metrics.unread", error=str(failed[0]), remedy="tried again until it works")
+        self._failing = bool(failed)
+
+    def _read(self, gauges: Looked) -> Exception | None:
         try:
-            for gauges in self._gauges:
-                gauges.look()
+            gauges.look()
         except Exception as error:
-            for gauges in self._gauges:
-                gauges.forget()
-            if not self._failing:  # said once for an outage
-                logger.warning("metrics.unread", error=str(error), remedy="tried again until it works")
-            self._failing = True
+            gauges.forget()
             connections.close_all()
-        else:
-            self._failing = False
+            return error
+        return None
 
 
 def add_port_argument(parser: CommandParser) -> None:
