@@ -16,6 +16,7 @@ from threading import Thread
 import structlog
 from django.db import InterfaceError, OperationalError, connections, transaction
 
+from execution.metrics import count_settled
 from execution.outbox import Outbox
 from execution.workshop import Finished
 from jobs import ledger
@@ -95,12 +96,14 @@ class Bookkeeper:
         self._took = time.monotonic() - begun
         self.outbox.pace.note((claim.task, outcome.took) for claim, outcome in group if outcome.took is not None)
         self.outbox.pace.exchange()
+        count_settled((claim, outcome, status) for (claim, outcome), status in written)
         for (claim, outcome), status in written:
             if status is None:
                 logger.warning(
                     "execution.outcome_came_too_late",
                     execution=str(claim.id),
                     attempt=claim.attempt,
+                    request_id=claim.request_id,
                     status=outcome.status.value,
                     reason="the lease ran out and the execution moved on",
                 )

@@ -18,6 +18,7 @@ from execution.bookkeeper import Bookkeeper
 from execution.broker import Inbox
 from execution.broker.base import Bundle
 from execution.heart import Heart
+from execution.metrics import count_claimed
 from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
@@ -86,6 +87,7 @@ class Executor:
             self._held.update(claims)
             self._running.add(claims)
         self._submit(claims)
+        count_claimed(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
         self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
         return len(claims)
@@ -94,6 +96,11 @@ class Executor:
     def holding(self) -> int:
         """How many executions are claimed, and their outcome not yet written."""
         return len(self._held)
+
+    def held_tasks(self) -> list[str]:
+        """The task of each of them."""
+        with self._changed:
+            return [claim.task for claim in self._held]
 
     def run_waiting(self) -> int:
         """Run until nothing waits any more, retries that are due meanwhile included; return how many attempts ran."""
@@ -173,7 +180,9 @@ class Executor:
             self._held.difference_update(ours)
             self._changed.notify_all()
         for claim in ours:
-            logger.warning("execution.lease_lost", execution=str(claim.id), attempt=claim.attempt)
+            logger.warning(
+                "execution.lease_lost", execution=str(claim.id), attempt=claim.attempt, request_id=claim.request_id
+            )
         self._scribe.forget(ours)
         self.workshop.interrupt(ours, LeaseLost)
 

@@ -16,6 +16,7 @@ import structlog
 
 from execution.broker import Broker, BrokerError, Message
 from execution.broker.base import NO_DELAY, Bundle
+from execution.metrics import count_sent
 from execution.pace import Pace, batched
 from jobs import ledger
 from jobs.clock import Clock
@@ -63,7 +64,7 @@ class Outbox:
             return []
         self.pace.exchange()
         attempts = {one.id: one.attempt for one in executions}
-        taken = self._hand_over(self.broker.publish, pack(executions, self.pace.bundle, ahead))
+        taken = self._publish(pack(executions, self.pace.bundle, ahead))
         return [(one, attempts[one]) for one in taken]
 
     def mark(self, sent: Sequence[Sent]) -> None:
@@ -81,11 +82,11 @@ class Outbox:
 
     def send_later(self, executions: Sequence[tuple[Sendable, timedelta]]) -> None:
         """Publish retries, each after its delay. Nothing is noted: `wake_at` lies behind the delay already."""
-        self._hand_over(self.broker.publish, [_alone(one, delay) for one, delay in executions])
+        self._publish([_alone(one, delay) for one, delay in executions])
 
     def bury(self, executions: Sequence[Sendable]) -> None:
         """Put exhausted executions among the dead letters; those not taken are tried again by the recoverer."""
-        buried = self._hand_over(self.broker.bury, [_alone(one) for one in executions])
+        buried = _named(self._hand_over(self.broker.bury, [_alone(one) for one in executions]))
         ledger.let_rest([(one, Status.FAILED) for one in buried], wake_at=None)
 
     def follow_up(self, settled: Iterable[tuple[Sendable, Outcome, Status | None]]) -> None:
@@ -100,7 +101,12 @@ class Outbox:
         self.send_again([one for one, _ in led_to[Status.SCHEDULED]])
         self.bury([one for one, _ in led_to[Status.FAILED]])
 
-    def _hand_over(self, deliver, messages: list[Message]) -> list[UUID]:
+    def _publish(self, messages: list[Message]) -> list[UUID]:
+        taken = self._hand_over(self.broker.publish, messages)
+        count_sent(taken)
+        return _named(taken)
+
+    def _hand_over(self, deliver, messages: list[Message]) -> list[Message]:
         if not messages:
             return []
         try:
@@ -113,7 +119,7 @@ class Outbox:
         if self._failed:
             logger.info("outbox.sending_again", failed_batches=self._failed)
             self._failed = 0
-        return [one for message in taken for one in message.executions]
+        return taken
 
 
 def pack(executions: Iterable[Sendable], bundle: Bundle, ahead: int = 0) -> list[Message]:
@@ -126,6 +132,10 @@ def pack(executions: Iterable[Sendable], bundle: Bundle, ahead: int = 0) -> list
         for (urgency, task), ids in sorted(together.items())
         for bundled in batched(ids, bundle(task))
     ]
+
+
+def _named(messages: Iterable[Message]) -> list[UUID]:
+    return [one for message in messages for one in message.executions]
 
 
 def _alone(one: Sendable, delay: timedelta = NO_DELAY) -> Message:

@@ -16,6 +16,7 @@ from execution.broker import get_broker
 from execution.defaults import default_limits
 from execution.destinations import Destinations, Rules
 from execution.executor import Executor
+from execution.gauges import SystemGauges
 from execution.outbox import Outbox
 from execution.pace import Pace
 from execution.recoverer import Errand, Recoverer
@@ -124,6 +125,10 @@ def get_counter() -> Counter:
         longest_wait=settings.WORKER_POLL_WAIT,
         carried=tasks_from_rabbitmq(registry) if settings.AMQP_URL else (),
     )
+
+
+def make_gauges() -> SystemGauges:
+    return SystemGauges(registry, DatabaseClock())
 
 
 def make_recoverer() -> Recoverer:

@@ -16,7 +16,7 @@ import structlog
 from django.db import transaction
 
 from execution.broker import BrokerError
-from execution.metrics import OLDEST_OVERDUE
+from execution.metrics import count_settled
 from execution.outbox import Outbox
 from execution.retry import WorkerLost
 from execution.runner import Runner
@@ -77,7 +77,6 @@ class Recoverer:
             # Rows a rival recoverer is looking after are skipped, not waited for.
             overdue = Execution.objects.overdue(now).select_for_update(skip_locked=True, no_key=True)
             rows = list(overdue.only(*COLUMNS)[: self.batch])
-            OLDEST_OVERDUE.set((now - rows[0].wake_at).total_seconds() if rows else 0)
             found = by_status(rows)
             in_line = [one for one in found[Status.SCHEDULED] if one.waits_for]
             found[Status.SCHEDULED] = [one for one in found[Status.SCHEDULED] if not one.waits_for]
@@ -99,11 +98,17 @@ class Recoverer:
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""
         claims = ledger.read_claims([one.id for one in lost])
-        led_to = ledger.settle(
-            [self.runner.failed(claim, _silence(claim), ended=AttemptOutcome.UNKNOWN) for claim in claims]
-        )
+        outcomes = [self.runner.failed(claim, _silence(claim), ended=AttemptOutcome.UNKNOWN) for claim in claims]
+        led_to = ledger.settle(outcomes)
+        count_settled(zip(claims, outcomes, led_to, strict=True))
         for claim in claims:
-            logger.warning("execution.worker_lost", execution=str(claim.id), worker=claim.worker)
+            logger.warning(
+                "execution.worker_lost",
+                execution=str(claim.id),
+                attempt=claim.attempt,
+                worker=claim.worker,
+                request_id=claim.request_id,
+            )
         return (
             [claim for claim, status in zip(claims, led_to, strict=True) if status is Status.RETRYING],
             [claim for claim, status in zip(claims, led_to, strict=True) if status is Status.FAILED],

@@ -94,6 +94,9 @@ class Registry:
         except KeyError:
             raise UnknownTask(f"No task named {name!r}. Registered: {', '.join(self.names())}.") from None
 
+    def knows(self, name: str) -> bool:
+        return name in self._tasks
+
     def batch_size(self, name: str) -> int | None:
         """How many executions of the task its handler is given at once; None if one after another."""
         known = self._tasks.get(name)

@@ -18,6 +18,7 @@ from uuid import UUID
 from django.db import transaction
 
 from execution.hiding import opened_payload, scrubber_of
+from execution.metrics import count_claimed, count_settled
 from execution.models import WorkerKey
 from execution.outbox import Outbox
 from execution.retry import GiveUpNow, RetryLater, TimeLimitExceeded
@@ -159,6 +160,7 @@ class Counter:
     def _take(self, ids: Collection[UUID], worker: str, now: datetime) -> list[Leased]:
         usual = self.runner.limits.lease
         claims = ledger.claim(ids, worker=worker, now=now, until=now + usual)
+        count_claimed(claims)
         leased = [self._leased(claim, now) for claim in claims]
         ledger.heartbeat([(*one.claim.key, one.until) for one in leased if one.lease != usual])
         return leased
@@ -222,6 +224,7 @@ class Counter:
         with transaction.atomic():
             led_to = ledger.settle([outcome for _, outcome in ended])
         settled = [(claim, outcome, status) for (claim, outcome), status in zip(ended, led_to, strict=True)]
+        count_settled(settled)
         self.outbox.follow_up(settled)
         return {claim.key for claim, _, status in settled if status is not None}
 

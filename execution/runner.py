@@ -194,10 +194,12 @@ class Runner:
 
 def _told_of(claim: Claim) -> dict[str, Any]:
     """What every line of the log that is written meanwhile says of the execution."""
-    return {
+    told = {
         "execution": str(claim.execution_id),
         "job": str(claim.job_id),
         "tenant": str(claim.tenant_id),
         "task": claim.task,
         "attempt": claim.attempt,
+        "worker": claim.worker,
     }
+    return told if claim.request_id is None else told | {"request_id": claim.request_id}

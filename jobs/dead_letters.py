@@ -32,6 +32,7 @@ from jobs.models.execution import ExecutionQuerySet
 from jobs.payloads import accepted, has_marks
 from jobs.redaction import redacted
 from jobs.states import Status
+from scheduler_project.request_ids import current_request_id
 
 logger = structlog.get_logger(__name__)
 
@@ -98,8 +99,8 @@ def replay(executions: ExecutionQuerySet, *, actor: User | None, payload: Any = 
     """
     found = find(executions.replayable(), most)
     check_payload(found, payload)
-    now = database_now()
-    return _act("replay", found, lambda chunk: replay_these(chunk, actor=actor, payload=payload, now=now))
+    told = {"actor": actor, "payload": payload, "now": database_now(), "request_id": current_request_id()}
+    return _act("replay", found, lambda chunk: replay_these(chunk, **told))
 
 
 def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = "", most: int | None = None) -> int:
@@ -116,12 +117,14 @@ def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = 
     return _act("discard", find(executions.dead(), most), discard_these)
 
 
-def replay_these(chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime) -> list[Execution]:
+def replay_these(
+    chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime, request_id: str | None
+) -> list[Execution]:
     """Have those that are still dead run again, and write it down. Call it in a transaction."""
     after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": redacted(payload)})
     replayed: list[Execution] = []
     for ids, fitted in [(chunk, None)] if payload is None else _fitted(chunk, payload):
-        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted)
+        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted, request_id)
     _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
     return replayed
 

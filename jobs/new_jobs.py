@@ -22,6 +22,7 @@ from jobs.payloads import accepted
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
 from jobs.terms import terms_of
+from scheduler_project.request_ids import current_request_id
 from scheduling.recurrence import InvalidSchedule
 from scheduling.upcoming import NewSchedules
 
@@ -71,7 +72,13 @@ class Maker:
         self._actor = actor
         self._tenant = tenant.pk
         owner = actor.pk if actor else None
-        self._of_all = AT_FIRST | {"tenant_id": tenant.pk, "owner_id": owner, "created_at": now, "updated_at": now}
+        self._of_all = AT_FIRST | {
+            "tenant_id": tenant.pk,
+            "owner_id": owner,
+            "request_id": current_request_id(),
+            "created_at": now,
+            "updated_at": now,
+        }
 
     def made_or_refused(self, wanted: NewJob, pk: UUID) -> Job | Refusal:
         """The job as it is to be stored, or why it cannot be."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import timedelta
 from threading import Event, Thread
 
 from django.conf import settings
 from django.db import connections
 
-from execution.processes import make_executor, make_recoverer
+from execution.metrics import InFlight
+from execution.processes import make_executor, make_gauges, make_recoverer
 from execution.registry import registry
 from scheduler_project.loop import Daemon, run_until_stopped
+from scheduler_project.metrics import exported
 from scheduler_project.presence import Announcer
 from scheduler_project.web import WebServer
+from scheduling.gauges import IndexGauges
 from scheduling.processes import make_poller
 
 AT_ONCE = timedelta(milliseconds=1)  # the executor has waited for work itself
@@ -20,9 +24,11 @@ LOOK = 0.5  # seconds between looks at the web server
 
 
 class Everything:
-    def __init__(self, web: WebServer, stop: Event) -> None:
+    def __init__(self, web: WebServer, stop: Event, *, metrics_port: int = 0) -> None:
         self.web = web
         self.stop = stop
+        self.metrics_port = metrics_port
+        self._metrics = ExitStack()
         self._threads: list[Thread] = []
         self._announcers: list[Announcer] = []
 
@@ -30,8 +36,9 @@ class Everything:
         """Start all of it; whether the web server answers."""
         self.web.start()
         self._executor = make_executor()
-        self._executor.start()
         self._poller = make_poller()
+        self._export()
+        self._executor.start()
         self._run(self._poller, settings.POLL_INTERVAL)
         self._run(self._executor, AT_ONCE)
         self._run(make_recoverer(), settings.RECOVER_INTERVAL)
@@ -55,6 +62,17 @@ class Everything:
         self._executor.stop(settings.STOP_GRACE)
         for announcer in self._announcers:
             announcer.stop()
+        self._metrics.close()
+
+    def _export(self) -> None:
+        """Show the numbers of all but the web, which shows its own."""
+        self._metrics.enter_context(
+            exported(
+                self.metrics_port,
+                counted=[InFlight(registry.local_names(), self._executor.held_tasks)],
+                looked=[make_gauges(), IndexGauges(self._poller.index)],
+            )
+        )
 
     def _announce(self) -> None:
         executor = self._executor

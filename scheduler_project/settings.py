@@ -51,6 +51,12 @@ OVERLAP_LOOK = env_seconds("OVERLAP_LOOK", policies.OVERLAP_LOOK.total_seconds()
 # Processes.
 WEB_THREADS = env_count("WEB_THREADS", 4)  # requests a web process answers at once
 PULSE_FILE = env.str("PULSE_FILE", default="")  # touched once a second while a daemon's loop turns; for healthchecks
+WEB_WORKERS = env_count("WEB_WORKERS", 1)  # web processes behind one port: about one a processor that has nothing else
+
+# Metrics. The web's are at /metrics beside all else it serves; the other processes have a port each.
+METRICS_PORT = env_limit("METRICS_PORT", 0)  # of pollers, executors and recoverers, or --metrics-port; 0: not served
+METRICS_HOST = env.str("METRICS_HOST", default="0.0.0.0")  # where that port is: a Prometheus is mostly elsewhere
+METRICS_LOOK = env_seconds("METRICS_LOOK", 5)  # between two reads of what has to be asked for, such as queue depths
 
 # Execution.
 EXECUTOR_THREADS = env_count("EXECUTOR_THREADS", 8)  # handlers running at once in one executor
@@ -230,6 +236,7 @@ INSTALLED_APPS = [
     *env.list("EXTRA_APPS", default=[]),  # your own, with their tasks.py
 ]
 MIDDLEWARE = [
+    "scheduler_project.request_ids.RequestIds",
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "scheduler_project.middleware.TolerateTrailingSlash",
     "scheduler_project.middleware.AnswerMachines",  # before any that asks for the host's name

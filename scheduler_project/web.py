@@ -21,10 +21,11 @@ class PortTaken(Exception):
 
 
 class WebServer:
-    def __init__(self, host: str, port: int, *, threads: int) -> None:
+    def __init__(self, host: str, port: int, *, threads: int, workers: int = 1) -> None:
         self.host = host
         self.port = port
         self.threads = threads
+        self.workers = workers
         self._process: subprocess.Popen | None = None
 
     @property
@@ -40,8 +41,9 @@ class WebServer:
                 raise PortTaken(
                     f"Port {self.port} on {self.host} cannot be used: {error.strerror}. Choose another with PORT=…"
                 ) from None
+        how = [self.host, str(self.port), str(self.threads), str(self.workers)]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "scheduler_project.serve", self.host, str(self.port), str(self.threads)],
+            [sys.executable, "-m", "scheduler_project.serve", *how],
             stdin=subprocess.PIPE,  # closed when we are gone: that ends it too
             start_new_session=True,  # Ctrl-C reaches us alone, and we end it in its turn
         )

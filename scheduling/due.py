@@ -34,6 +34,7 @@ class Recorded:
 
     executions: list[NewExecution]  # new ones only, of those that wait for no other
     next_due: dict[UUID, datetime | None]  # for every job whose lease is over
+    skips: list[NewSkip]
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ def record_due(
         ledger.skip(entries.skips, now=now)
         if postponed:
             Job.objects.filter(pk__in=postponed).update(leased_until=None)
-    return Recorded(new, next_due)
+    return Recorded(new, next_due, entries.skips)
 
 
 def _enter_one(job: DueJob, entries: Entries) -> datetime | None:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
+from execution.metrics import count_skipped
 from execution.outbox import Outbox
 from jobs.clock import Clock
 from jobs.ledger import Sent
@@ -75,6 +76,7 @@ class Poller:
             allowances=self.allowances,
         )
         self.index.settle(recorded.next_due)
+        count_skipped(skip.job.task for skip in recorded.skips)
         self._sent.append((now, self.outbox.publish(recorded.executions)))
         return len(leased)
 

@@ -19,6 +19,9 @@ class DestinationQuerySet(models.QuerySet["Destination"]):
         """Those that work of this tenant has met: whom others talk to is theirs."""
         return self.filter(meetings__tenant_id=tenant.pk)
 
+    def down(self) -> DestinationQuerySet:
+        return self.filter(state=Destination.State.DOWN)
+
     def untouched_since(self, instant: datetime) -> DestinationQuerySet:
         return self.filter(touched_at__lt=instant)
 

@@ -40,6 +40,7 @@ def pack_claim(claim: Claim) -> Packed:
         claim.limits,
         claim.worker,
         claim.started_at,
+        claim.request_id,
     )
 
 

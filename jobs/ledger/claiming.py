@@ -34,6 +34,8 @@ class Claim:
     limits: Limits  # as far as the job has its own
     worker: str
     started_at: datetime | None
+    request_id: str | None = None  # of what a person or API client asked for, and this came of
+    late: float | None = None  # seconds from when it might start to its first attempt: this one
     suspect: bool = False  # the process of an earlier attempt ended under it, perhaps because of it
 
     @property
@@ -50,8 +52,14 @@ HELD = "locked.attempt = r.mine AND locked.status = %(running)s"
 # What a claim needs to know. SQLite cannot return what it joined, and is asked again.
 CLAIMED = """
     e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven, coalesce(e.payload, j.payload),
+    coalesce(e.request_id, j.request_id), CASE WHEN e.attempt = 1 THEN {late} END,
     j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
 """
+# Reckoned there: as numbers they are read in a tenth of the time that two instants take.
+LATE = {
+    "postgresql": "greatest(0, date_part('epoch', e.started_at - e.not_before))",
+    "sqlite": "max(0.0, (julianday(e.started_at) - julianday(e.not_before)) * 86400.0)",
+}
 
 
 def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime) -> list[Claim]:
@@ -65,7 +73,7 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         UPDATE jobs_execution AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
             wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
         FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id
-        RETURNING {CLAIMED if at_once else "id, attempt"}
+        RETURNING {_claimed() if at_once else "id, attempt"}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
@@ -89,13 +97,17 @@ def read_claims(ids: Collection[UUID]) -> list[Claim]:
     return _claims(
         run(
             f"""
-            SELECT {CLAIMED}, e.worker, e.started_at
+            SELECT {_claimed()}, e.worker, e.started_at
             FROM r JOIN jobs_execution AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
             """,
             {"this": "uuid"},
             [(one,) for one in ids],
         )
     )
+
+
+def _claimed() -> str:
+    return CLAIMED.format(late=LATE[connection.vendor])
 
 
 def _claims(rows: Sequence[tuple]) -> list[Claim]:
@@ -111,9 +123,11 @@ def _claims(rows: Sequence[tuple]) -> list[Claim]:
             payload,
             _limits(*limits),
             worker,
-            as_instant(started_at),
+            as_instant(begun),
+            asked,
+            late,
         )
-        for one, attempt, job, tenant, task, priority, forgiven, payload, *limits, worker, started_at in rows
+        for one, attempt, job, tenant, task, priority, forgiven, payload, asked, late, *limits, worker, begun in rows
     ]
     claims.sort(key=lambda claim: (-claim.priority, claim.execution_id))
     if tried := [claim.execution_id for claim in claims if claim.attempt > 1]:

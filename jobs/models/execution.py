@@ -175,14 +175,18 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         if leaving := {one.pk: one for one in found if one.waits_for}:
             _close_ranks(leaving, now)
 
-    def replay(self, now: datetime, payload: Any = None) -> list[Execution]:
+    def replay(self, now: datetime, payload: Any = None, request_id: str | None = None) -> list[Execution]:
         """Have dead ones run again, with `payload` if there is one; return those. Call it in a transaction.
+
+        Their lines tell from now on the request that asked for it, if one did.
 
         The attempts made so far are forgiven, not forgotten: their number is the fencing token, and
         a worker that returns from before the replay must not pass for the new one.
         """
         replayed = self.replayable()._locked()
         changes = {} if payload is None else {"payload": payload}
+        if request_id is not None:
+            changes["request_id"] = request_id
         Execution.objects.filter(pk__in=[one.pk for one in replayed]).update(
             status=Status.SCHEDULED,
             forgiven=F("attempt"),
@@ -268,6 +272,8 @@ class Execution(models.Model):
     fingerprint = models.CharField(max_length=LENGTH, null=True)  # noqa: DJ001 - most never have one
     discarded_at = models.DateTimeField(null=True)  # of a dead letter: a person has let it go
     reason = models.CharField(max_length=300, blank=True, default="")  # why it was skipped, cancelled or discarded
+    # The request that asked for this very run, or for its replay; else its job's counts.
+    request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001 - most are made by a schedule
     covers_until = models.DateTimeField(null=True)  # of a skipped one: so was every due time up to this one
 
     objects = ExecutionQuerySet.as_manager()

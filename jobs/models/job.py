@@ -155,6 +155,8 @@ class Job(models.Model):
     latest = models.UUIDField(null=True, editable=False)  # the execution its schedule made last, of those meant to run
     leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
     rerouted = models.BooleanField(default=False, editable=False)  # has executions of another task or priority
+    # The request that created it. What came of it on a schedule tells this one in its lines.
+    request_id = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001 - not all are made by one
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

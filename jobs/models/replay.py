@@ -32,6 +32,7 @@ class Replay(models.Model):
     id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="replays", db_index=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001 - not all are asked for over HTTP
     state = models.CharField(max_length=10, choices=choices(ReplayState), default=ReplayState.TRYING)
     payload = models.JSONField(null=True)  # what all of them are given instead of their own
     canaries = models.JSONField()  # ids of the executions that are tried first

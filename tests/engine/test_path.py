@@ -264,6 +264,7 @@ def test_what_a_handler_logs_says_whose_run_it_was(system, new_job, recorder) ->
             "tenant": str(job.tenant_id),
             "task": "record",
             "attempt": 1,
+            "worker": system.executor.worker,
             "event": "mine",
         }
     ]

@@ -3,10 +3,12 @@ from datetime import timedelta
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from execution.metrics import InFlight
 from execution.processes import make_executor
 from execution.registry import UnknownTask, registry
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduler_project.metrics import add_port_argument, exported
 from scheduler_project.presence import announced
 
 AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an empty one has waited already
@@ -19,9 +21,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--tasks", default="", help="comma-separated: serve only these")
         parser.add_argument("--concurrency", type=int, help="how many at once (EXECUTOR_THREADS)")
+        add_port_argument(parser)
         parser.add_argument("--once", action="store_true", help="run what is waiting, then end")
 
-    def handle(self, *, tasks, concurrency, once, **options):
+    def handle(self, *, tasks, concurrency, metrics_port, once, **options):
         if concurrency is not None and concurrency < 1:
             raise CommandError(f"--concurrency {concurrency} would run nothing. Give at least 1.")
         wanted = [name.strip() for name in tasks.split(",") if name.strip()]
@@ -35,7 +38,11 @@ class Command(BaseCommand):
                 self.stdout.write(f"Ran {executor.run_waiting()} execution(s).")
             else:
                 serves = wanted or registry.names()
-                with announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves):
+                in_flight = InFlight(wanted or registry.local_names(), executor.held_tasks)
+                with (
+                    exported(metrics_port, counted=[in_flight]),
+                    announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves),
+                ):
                     run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals())
         finally:
             executor.stop(settings.STOP_GRACE)

@@ -1,10 +1,10 @@
 from django.conf import settings
 from django.core.management.base import BaseCommand
-from prometheus_client import start_http_server
 
-from execution.processes import make_recoverer
+from execution.processes import make_gauges, make_recoverer
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
+from scheduler_project.metrics import add_port_argument, exported
 from scheduler_project.presence import announced
 
 
@@ -13,15 +13,13 @@ class Command(BaseCommand):
     requires_system_checks = [PUNCTUAL]
 
     def add_arguments(self, parser):
-        parser.add_argument("--metrics-port", type=int, help="serve metrics for Prometheus here")
+        add_port_argument(parser)
         parser.add_argument("--once", action="store_true", help="one round, then end")
 
     def handle(self, *, once, metrics_port, **options):
         recoverer = make_recoverer()
-        if metrics_port:
-            start_http_server(metrics_port)
         if once:
             self.stdout.write(f"Recovered {recoverer.tick()} execution(s).")
         else:
-            with announced("recoverer"):
+            with exported(metrics_port, looked=[make_gauges()]), announced("recoverer"):
                 run_until_stopped(recoverer, interval=settings.RECOVER_INTERVAL, stop=stop_on_signals())

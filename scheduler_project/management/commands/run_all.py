@@ -3,6 +3,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from scheduler_project.everything import Everything
 from scheduler_project.loop import stop_on_signals
+from scheduler_project.metrics import add_port_argument
 from scheduler_project.web import PortTaken, WebServer
 
 
@@ -12,10 +13,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
+        add_port_argument(parser)
 
-    def handle(self, *, host, port, **options):
+    def handle(self, *, host, port, metrics_port, **options):
         stop = stop_on_signals()
-        everything = Everything(WebServer(host, port, threads=settings.WEB_THREADS), stop)
+        web = WebServer(host, port, threads=settings.WEB_THREADS, workers=settings.WEB_WORKERS)
+        everything = Everything(web, stop, metrics_port=metrics_port)
         try:
             ready = everything.start()
         except PortTaken as error:
