@@ -86,6 +86,10 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
 
+    def forgettable(self) -> ExecutionQuerySet:
+        """History and nothing else: over, and no dead letter."""
+        return self.exclude(status__in=UNFINISHED).exclude(status=Status.FAILED, discarded_at=None)
+
     def due_between(self, start: datetime | None, end: datetime | None) -> ExecutionQuerySet:
         """Those due from `start` on, and before `end`; what is None is no bound."""
         found = self
