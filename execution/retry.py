@@ -13,11 +13,14 @@ class GiveUpNow(Exception):
 
 
 class RetryLater(Exception):
-    """Raised by a handler: try again, but not before `at`."""
+    """Raised by a handler: try again, but not before `at`, a time or how long from now.
 
-    def __init__(self, reason: str, at: datetime) -> None:
+    How long is the better choice: a time depends on the clock of the machine that the handler runs on.
+    """
+
+    def __init__(self, reason: str, at: datetime | timedelta) -> None:
         super().__init__(reason)
-        if at.tzinfo is None:
+        if isinstance(at, datetime) and at.tzinfo is None:
             raise ValueError(f"RetryLater needs a time with its zone; {at} has none. Use django.utils.timezone.now().")
         self.at = at
 
@@ -68,7 +71,7 @@ def decide(error: BaseException, *, attempt: int, limits: Limits, now: datetime,
     if isinstance(error, WorkerLost):
         return RetryAt(now)  # it has waited out its lease already
     if isinstance(error, RetryLater):
-        return RetryAt(max(now, error.at))
+        return RetryAt(max(now, now + error.at if isinstance(error.at, timedelta) else error.at))
     return RetryAt(now + backoff(attempt, limits, spread))
 
 

@@ -261,6 +261,7 @@ APPEND_SLASH = False
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.attempts.LimitedBackend"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+SILENCED_SYSTEM_CHECKS = ["models.W040"]  # SQLite leaves out the columns an index includes, and is quick enough without
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

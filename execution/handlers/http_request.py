@@ -172,12 +172,11 @@ def _verdict(answer: Answer) -> Exception:
         if answer.status < 400 and (place := answer.headers.get("location")):
             told = f"The target answered {answer.status} and points to {place[:TOLD]}. Redirects are not followed."
         return GiveUpNow(told)
-    now = timezone.now()
-    wait = asked_wait(answer.headers, now=now, most=settings.HTTP_LONGEST_WAIT)
+    wait = asked_wait(answer.headers, now=timezone.now(), most=settings.HTTP_LONGEST_WAIT)
     again = OutOfOrder(told) if answer.status >= 500 else TryAgain(told)
     if wait is None:
         return again
-    later = RetryLater(told, now + wait)
+    later = RetryLater(told, wait)
     later.__cause__ = again
     return later
 

@@ -8,16 +8,18 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import mixins, serializers, status
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.api.scoped import PeopleOnly
 from accounts.teams import check_owner
 from accounts.tenancy import HEADER, membership_for
 from execution import worker_keys
 from execution.models import WorkerKey
 from jobs.api.problem_schema import problems
 from jobs.api.scoped import TenantScoped
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BodySerializer
 
 MOST_TASKS = 20
 
@@ -30,7 +32,7 @@ class WorkerKeySerializer(serializers.ModelSerializer):
         fields = ["id", "name", "tasks", "created_at", "expires_at", "revoked_at", "last_used_at"]
 
 
-class NewWorkerKeySerializer(StrictSerializer):
+class NewWorkerKeySerializer(BodySerializer):
     name = serializers.CharField(max_length=100, required=False, default="")
     tasks = serializers.ListField(
         child=serializers.CharField(max_length=100),
@@ -63,6 +65,7 @@ class MadeWorkerKeySerializer(WorkerKeySerializer):
 class WorkerKeyViewSet(mixins.ListModelMixin, TenantScoped):
     queryset = WorkerKey.objects.all()
     serializer_class = WorkerKeySerializer
+    permission_classes = [IsAuthenticated, PeopleOnly]  # a key that leaked is not to make others
     pagination_class = None
     filter_backends: list = []
 

@@ -39,7 +39,8 @@ def describe(recurrence: Recurrence) -> str:
         case Cron():
             return " ".join(sentence for sentence in _cron(recurrence) if sentence)
         case Every(seconds=seconds, anchor=anchor):
-            return f"Every {_interval(seconds)}, counted from {_moment(anchor)}."
+            # To the second: a job that is made now counts from a microsecond that means nothing to anybody.
+            return f"Every {_interval(seconds)}, counted from {_moment(anchor.replace(microsecond=0))}."
         case Once(at=at):
             return f"Once, at {_moment(at)}."
         case _:

@@ -202,7 +202,7 @@ def test_resuming_in_the_admin_says_what_was_missed(root, team) -> None:
     Job.objects.update(next_run_at=due, schedule=HOURLY | {"start_at": due.isoformat()})
     services.pause_job(job, actor=None)
 
-    chosen = {"action": "resume_job", "_selected_action": [str(job.pk)]}
+    chosen = {"action": "resume", "_selected_action": [str(job.pk)], "confirmed": "yes"}
     answer = root.post(reverse("admin:jobs_job_changelist"), chosen, follow=True)
 
     assert "1 due time passed during the pause and is not made up for" in answer.content.decode()

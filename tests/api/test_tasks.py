@@ -16,7 +16,7 @@ def test_every_task_is_listed_with_its_schema_and_defaults(api) -> None:
 
     assert list(tasks) == registry.names()
     mail = tasks["send_email"]
-    assert mail["description"].startswith("Send the mail")
+    assert mail["description"].startswith("Send each mail")
     assert {"to", "subject", "body"} <= set(mail["payload_schema"]["required"])
     assert mail["defaults"]["max_retries"] == settings.MAX_RETRIES
     assert mail["defaults"]["time_limit"] == settings.TIME_LIMIT.total_seconds()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage
@@ -54,7 +53,19 @@ def test_another_tenant_cannot_open_it(team, charlie) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "..", "../../etc/passwd", "/etc/passwd", "a" * 5000, "\x00", "%2e%2e", "é", str(uuid4()), "0" * 32]
+    "name",
+    [
+        "",
+        "..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a" * 5000,
+        "\x00",
+        "%2e%2e",
+        "é",
+        "01a1e389-b509-7876-bc9a-f4107a1b7fb7",
+        "0" * 32,
+    ],
 )
 def test_a_name_that_is_none_opens_nothing(team, name) -> None:
     save_upload(team.pk, b"secret")

@@ -25,9 +25,9 @@ def choose_task(page: Page, name: str) -> None:
 
 
 def fill_mail(page: Page) -> None:
-    page.get_by_label("To one a line").fill("you@example.com")
-    page.get_by_label("Subject").fill("Hello")
-    page.get_by_label("Body").fill("There")
+    page.get_by_label("To one a line", exact=True).fill("you@example.com")
+    page.get_by_label("Subject", exact=True).fill("Hello")
+    page.get_by_label("Body", exact=True).fill("There")
 
 
 def kind(page: Page, name: str) -> None:
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_told_beside_its_field_while_typing_and_when_saving(pag
 
     page.goto(ADD)
     choose_task(page, "send_email")
-    page.get_by_label("To one a line").fill("nowhere")
+    page.get_by_label("To one a line", exact=True).fill("nowhere")
     kind(page, "Cron")
     expression = page.get_by_label("Expression")
     expression.fill("61 * * * *")
@@ -100,9 +100,9 @@ def test_what_is_wrong_is_told_beside_its_field_while_typing_and_when_saving(pag
     expect(expression).to_have_attribute("aria-invalid", "false")
     page.get_by_role("button", name="Save", exact=True).click()
 
-    subject = page.get_by_label("Subject")
+    subject = page.get_by_label("Subject", exact=True)
     expect(page.locator(".p-field", has=subject).get_by_role("alert")).to_have_text("is missing.")
-    to = page.get_by_label("To one a line")
+    to = page.get_by_label("To one a line", exact=True)
     expect(to).to_have_value("nowhere")
     expect(to).to_have_attribute("aria-invalid", "true")
     expect(page.get_by_label("Expression")).to_have_value("0 * * * *")
@@ -126,7 +126,7 @@ def test_another_task_has_another_form_and_json_is_one_click_away(page_of: PageO
     expect(page.get_by_label("Failures")).to_have_value("5")
 
     choose_task(page, "send_email")
-    expect(page.get_by_label("Subject")).to_be_visible()
+    expect(page.get_by_label("Subject", exact=True)).to_be_visible()
     expect(page.get_by_label("Failures", exact=True)).to_have_count(0)
 
 

@@ -44,11 +44,13 @@ HOT = {  # each sends at least one of the statements that are looked at
 
 
 @pytest.fixture
-def loaded(transactional_db: None, settings: Any) -> Iterator[None]:
+def loaded(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from benchmarks.fleet import TASK
     from benchmarks.load import history, various
 
     settings.POLL_BATCH = BATCH
+    # As for a batch: what a page of the admin looks through is a small part of what is stored.
+    monkeypatch.setattr("jobs.admin.lists.LOOKED_THROUGH", 500)
     task(TASK, payload=Anything)(lambda payload, run: None)
     various(JOBS)
     history(STORED, of_jobs=100)

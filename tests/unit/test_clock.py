@@ -74,9 +74,17 @@ def test_an_outcome_is_put_to_this_machines_time_where_no_other_was_told_yet(dat
 
 # Who reads this machine's clock, and why nothing is decided by what it shows.
 READERS = {
+    "execution/handlers/http_request.py": "when a request is signed, and how far a date in Retry-After is away",
     "execution/mailbox.py": "the name of a file",
+    "execution/processes.py": "how old uploads are, by the clock that dated them",
     "execution/retry.py": "nothing: a message names it",
+    "execution/run.py": "the deadline that a handler is told, by the clock it has",
+    "execution/storage/s3.py": "when a request to the storage is signed",
+    "execution/uploads.py": "when a file was used last, to the day",
+    "jobs/api/worker_keys.py": "whether a new key would have expired already",
     "jobs/clock.py": "SQLite's time, and what an outcome is put to while no other time is known",
+    "jobs/dashboard/keys.py": "when a key expires, in days",
+    "jobs/django_tasks.py": "what django.tasks is told",
     "jobs/ids.py": "the order in which jobs are listed",
     "jobs/models/job.py": "when a row was changed, for people",
 }

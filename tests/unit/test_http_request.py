@@ -10,7 +10,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.utils import timezone
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from execution.handlers.http_request import HttpCall, TryAgain, http_request
@@ -144,12 +143,11 @@ def test_an_answer_that_will_not_change_is_given_up_at_once(peer, path) -> None:
 
 @pytest.mark.parametrize("path", WAITS)
 def test_retry_after_is_obeyed_within_bounds(peer, path) -> None:
-    before = timezone.now()
-
     with pytest.raises(RetryLater) as raised:
         call(peer, path)
 
-    assert before + WAITS[path] <= raised.value.at <= timezone.now() + WAITS[path]
+    # A date has come closer by the time it is read, on a busy machine by a minute.
+    assert WAITS[path] - timedelta(minutes=1) <= raised.value.at <= WAITS[path]
 
 
 @pytest.mark.parametrize("path", AGAIN)

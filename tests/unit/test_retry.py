@@ -37,6 +37,8 @@ def test_a_handler_may_give_up_or_name_the_time() -> None:
     assert decide(GiveUpNow("gone")) == GiveUp()
     assert decide(RetryLater("busy", NOW + 90 * SECOND)) == RetryAt(NOW + 90 * SECOND)
     assert decide(RetryLater("busy", NOW - 90 * SECOND)) == RetryAt(NOW)
+    assert decide(RetryLater("busy", 90 * SECOND)) == RetryAt(NOW + 90 * SECOND)
+    assert decide(RetryLater("busy", -90 * SECOND)) == RetryAt(NOW)
     assert decide(RetryLater("busy", NOW), attempt=4) == GiveUp()
 
 

@@ -73,6 +73,7 @@ def test_a_cron_expression_in_words(expression: str, words: str) -> None:
         (Once(NOW), "Once, at 2027-03-01 12:00:00 UTC."),
         (Every(1, NOW), "Every second, counted from 2027-03-01 12:00:00 UTC."),
         (Every(5400, NOW), "Every 1 hour and 30 minutes, counted from 2027-03-01 12:00:00 UTC."),
+        (Every(60, NOW + timedelta(microseconds=794828)), "Every minute, counted from 2027-03-01 12:00:00 UTC."),
         (Every(86_400, NOW), "Every 24 hours, counted from 2027-03-01 12:00:00 UTC."),
         (Every(7 * 86_400, NOW), "Every 7 days, counted from 2027-03-01 12:00:00 UTC."),
         (
