@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -65,6 +66,7 @@ class Pruner:
         self._kept = kept
         self._batch = batch
         self._steps: Iterator[Step] = iter(())
+        self._audited = 0  # the number of the last event gone through
 
     def step(self) -> int:
         """One step; return how many rows are gone. What there is to be passed over takes steps too."""
@@ -81,25 +83,26 @@ class Pruner:
         kept, now = self._kept, database_now()
         # Words first: they go with their executions anyway, but may be kept for less.
         if kept.words is not None:
-            yield from self._by_due_time("log lines", now - kept.words, _forget_words)
+            for said in (LogLine, Progress):
+                theirs = said.objects.order_by("execution_id").values_list("execution_id", flat=True).distinct()
+                yield from self._by_due_time("lines", theirs, "execution_id", now - kept.words, partial(_silence, said))
         if kept.history is not None:
-            Horizon.objects.move({OF_ALL: now - kept.history})
-            yield from self._by_due_time("executions", now - kept.history, _forget)
+            before = now - kept.history
+            own = Execution.objects.order_by("pk").values_list("pk", flat=True)
+            yield from self._by_due_time("executions", own, "pk", before, partial(_forget_all, before))
         if kept.runs is not None:
             yield from self._by_count(kept.runs)
         if kept.audit is not None:
             yield from self._audit(now)
         if kept.jobs is not None:
-            yield from self._jobs(now - max(kept.jobs, settings.IDEMPOTENCY_KEPT))
+            yield from self._jobs(now - max(kept.jobs, kept.history or kept.jobs, settings.IDEMPOTENCY_KEPT))
 
-    def _by_due_time(self, what: str, before: datetime, forget: Callable[[list[UUID]], int]) -> Iterator[Step]:
-        """Through all executions that were due before, by their ids, which carry that time."""
+    def _by_due_time(
+        self, what: str, rows: QuerySet, key: str, before: datetime, forget: Callable[[list[UUID]], int]
+    ) -> Iterator[Step]:
+        """Through all that belongs to executions which were due before, by their ids: these carry that time."""
         after, end = NOBODY, lowest_id(before)
-        while window := list(
-            Execution.objects.filter(pk__gt=after, pk__lt=end)
-            .order_by("pk")
-            .values_list("pk", flat=True)[: self._batch]
-        ):
+        while window := list(rows.filter(**{f"{key}__gt": after, f"{key}__lt": end})[: self._batch]):
             after = window[-1]
             # Over for so long, too: what was due last year may have run this morning.
             over = Execution.objects.filter(pk__in=window, finished_at__lt=before).forgettable()
@@ -128,19 +131,20 @@ class Pruner:
         """Through all events by their numbers, which grow with time."""
         kept = self._kept
         assert kept.audit is not None
-        before = now - kept.audit
         # What a job was at some time is told by its changes: without them its history could not be read.
-        changes_before = None if kept.history is None else now - max(kept.audit, kept.history)
-        after = 0
-        while window := list(
-            AuditEvent.objects.filter(pk__gt=after).order_by("pk").values_list("pk", "at", "action")[: self._batch]
-        ):
-            after = window[-1][0]
-            old = [(pk, at, action in CHANGES) for pk, at, action in window if at < before]
-            if not old:
-                return
-            gone = [pk for pk, at, change in old if not change or (changes_before and at < changes_before)]
-            yield Step("audit events", _delete(AuditEvent.objects.filter(pk__in=gone)))
+        if kept.history is not None:
+            while window := self._events(0, now - max(kept.audit, kept.history)):
+                yield Step("audit events", _delete(AuditEvent.objects.filter(pk__in=list(window))))
+        # Of what was gone through before, only changes are left.
+        while window := self._events(self._audited, now - kept.audit):
+            self._audited = max(window)
+            others = [pk for pk, action in window.items() if action not in CHANGES]
+            yield Step("audit events", _delete(AuditEvent.objects.filter(pk__in=others)))
+
+    def _events(self, after: int, before: datetime) -> dict[int, str]:
+        """The next events, as far as they are old enough."""
+        rows = AuditEvent.objects.filter(pk__gt=after).order_by("pk").values_list("pk", "at", "action")[: self._batch]
+        return {pk: action for pk, at, action in rows if at < before}
 
     def _jobs(self, before: datetime) -> Iterator[Step]:
         after, end = NOBODY, lowest_id(before)
@@ -162,10 +166,14 @@ def _forget(executions: list[UUID]) -> int:
     return len(held)
 
 
-def _forget_words(executions: list[UUID]) -> int:
-    return _delete(LogLine.objects.filter(execution__in=executions)) + _delete(
-        Progress.objects.filter(execution__in=executions)
-    )
+def _forget_all(before: datetime, executions: list[UUID]) -> int:
+    if executions:
+        Horizon.objects.move({OF_ALL: before})
+    return _forget(executions)
+
+
+def _silence(said: type[Model], executions: list[UUID]) -> int:
+    return _delete(said.objects.filter(execution__in=executions))
 
 
 def _forget_jobs(jobs: list[UUID]) -> int:

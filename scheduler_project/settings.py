@@ -84,8 +84,8 @@ HISTORY_RUNS = env_limit("HISTORY_RUNS", 0)  # … and of each recurring job no 
 WORDS_KEPT = env_kept("WORDS_KEPT")  # log lines and progress of executions that are over: most of the bytes
 AUDIT_KEPT = env_kept("AUDIT_KEPT")  # who did what; what tells when a job was to run is kept as long as its history
 JOBS_KEPT = env_kept("JOBS_KEPT")  # jobs that have ended, and have no history left
-PRUNE_BATCH = env_count("PRUNE_BATCH", 1000)  # rows looked at in one transaction: short enough to be in nobody's way
-PRUNE_PAUSE = env_seconds("PRUNE_PAUSE", 1)  # between two of a recoverer's: at most PRUNE_BATCH rows go in this time
+PRUNE_BATCH = env_count("PRUNE_BATCH", 2000)  # rows looked at in one transaction: short enough to be in nobody's way
+PRUNE_PAUSE = env_seconds("PRUNE_PAUSE", 0.5)  # between two of a recoverer's: at most PRUNE_BATCH rows go in this time
 
 # Destinations that are down: whoever handlers talk to.
 DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept
