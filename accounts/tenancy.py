@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from accounts.models import Membership, User
+from accounts.models import Membership, Tenant, User
 from accounts.models.api_key import Scope
 
 HEADER = "X-Tenant-ID"
@@ -74,6 +74,22 @@ def tenant_named(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def tenant_called(wanted: str | None) -> Tenant:
+    """The tenant with this id or name, for whoever runs the system; without a wish, the only one that there is."""
+    identity = None if wanted is None else tenant_named(wanted)
+    known = Tenant.objects.order_by("created_at")
+    if identity is not None:
+        known = known.filter(pk=identity)
+    elif wanted is not None:
+        known = known.filter(name=wanted)
+    found = list(known[:2])
+    if len(found) == 1:
+        return found[0]
+    if wanted is None:
+        raise UnknownTenant("Say which tenant with --tenant: its id or its name.")
+    raise UnknownTenant(f"--tenant {wanted!r}: {'several have' if found else 'none has'} that name. Give its id.")
 
 
 def _remedy(user: User, wanted: str | None) -> str:

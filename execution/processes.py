@@ -32,6 +32,7 @@ from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
 from jobs import canaries, dead_letters
 from jobs.clock import Clock, DatabaseClock
+from jobs.pruning import Pruner, kept_by_settings
 
 TIDY_EVERY = timedelta(minutes=1)
 
@@ -145,5 +146,6 @@ def make_recoverer() -> Recoverer:
                 "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
             ),
             Errand("uploads.pruned", TIDY_EVERY, lambda: prune_uploads(timezone.now())),
+            Errand("history.pruned", settings.PRUNE_PAUSE, Pruner(kept_by_settings(), batch=settings.PRUNE_BATCH).step),
         ],
     )

@@ -11,11 +11,11 @@ from django.db.models import Min
 
 from jobs.ids import MILLISECOND, lowest_id
 from jobs.models import Attempt, AuditEvent, Execution, Job
+from jobs.models.audit import CHANGES
 from jobs.models.execution import ExecutionQuerySet
 from jobs.states import Cause, JobStatus
 from scheduling.periods import Act, Standing, State
 
-CHANGES = ("create", "update", "pause", "resume", "cancel", "delete")  # acts that change when a job runs
 UNREAD = ("payload", "result", "error")  # of an execution: may be large, and say nothing of when it ran
 
 

@@ -21,8 +21,8 @@ from jobs.history import (
     latest_by_schedule,
     present_state,
 )
-from jobs.models import Execution, Job
-from jobs.outcomes import Occurrence, covered, of_execution, without_execution
+from jobs.models import Execution, Horizon, Job
+from jobs.outcomes import Missed, Occurrence, covered, forgotten, of_execution, without_execution
 from jobs.states import Cause
 from scheduling.periods import Period, periods
 from scheduling.recurrence.instants import EARLIEST, LATEST
@@ -100,19 +100,23 @@ def _told(
     for row in sorted(rows, key=lambda row: row.cause != Cause.SCHEDULE):
         due_at[row.due_at].append(row)
     started = first_starts(rows)
+    horizon = Horizon.objects.of(job) or EARLIEST
     told: list[Occurrence] = []
     for due in instants:
         here = due_at[due]
         if here and here[0].cause == Cause.SCHEDULE:
             latest = here[0]
         elif due in expected:
-            told.append(_without_row(job, due, expected[due], latest, now))
+            told.append(_without_row(job, due, expected[due], latest, horizon, now))
         told += [of_execution(row, first_start=started.get(row.pk), now=now) for row in here]
     return told
 
 
-def _without_row(job: Job, due: datetime, period: Period, latest: Execution | None, now: datetime) -> Occurrence:
+def _without_row(
+    job: Job, due: datetime, period: Period, latest: Execution | None, horizon: datetime, now: datetime
+) -> Occurrence:
     if latest is not None and due <= (latest.covers_until or latest.due_at):
         return covered(due, latest)
     starts_at = schedule_of(job, period).not_before(due, key=str(job.id))
-    return without_execution(due, period=period, starts_at=starts_at, pending=pending_due(job), now=now)
+    told = without_execution(due, period=period, starts_at=starts_at, pending=pending_due(job), now=now)
+    return forgotten(due) if told.missed_because is Missed.SYSTEM_DOWN and due < horizon else told

@@ -23,6 +23,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"  # meant not to run
     CANCELLED = "cancelled"
     MISSED = "missed"  # there is no execution, and will be none
+    FORGOTTEN = "forgotten"  # it may have run: history of that time was pruned
     DUE = "due"  # its time has come, and it is about to be recorded
     UPCOMING = "upcoming"
     ON_HOLD = "on_hold"  # to come, if the job is resumed before
@@ -72,6 +73,7 @@ ENDED = {
     Standing.DELETED: (Missed.DELETED, "was deleted"),
 }
 CHANGED = (Missed.SCHEDULE_CHANGED, "was given another schedule")
+PRUNED = "The history of that time was pruned, so what became of it is not known any more."
 NOTHING_RECORDED = "No poller recorded it: none was running, or it was so late that other due times took its place."
 
 
@@ -95,6 +97,11 @@ def of_execution(row: Execution, *, first_start: datetime | None, now: datetime)
 def covered(due: datetime, row: Execution) -> Occurrence:
     """A due time that has no row of its own, because another row's reason holds for it too."""
     return Occurrence(due, Outcome.SKIPPED, reason=row.reason, execution=row.pk, status=Status(row.status))
+
+
+def forgotten(due: datetime) -> Occurrence:
+    """A due time of which nothing is left, because nobody wanted to keep it for so long."""
+    return Occurrence(due, Outcome.FORGOTTEN, reason=PRUNED)
 
 
 def without_execution(

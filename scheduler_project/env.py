@@ -76,6 +76,12 @@ def env_limit(name: str, default: int) -> int:
     return limit
 
 
+def env_kept(name: str) -> timedelta | None:
+    """For how many seconds something is kept; None, which is also what nothing and 0 mean: for ever."""
+    text = os.environ.get(name, "").strip()
+    return None if text in ("", "0") else env_seconds(name, 30 * 24 * 3600)
+
+
 def env_server(name: str, schemes: tuple[str, ...]) -> str:
     """The URL of a server, or nothing."""
     url = os.environ.get(name, "").strip()

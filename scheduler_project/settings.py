@@ -13,6 +13,7 @@ from scheduler_project.env import (
     env_count,
     env_database,
     env_email,
+    env_kept,
     env_limit,
     env_object,
     env_seconds,
@@ -81,6 +82,17 @@ MAX_RESULT_BYTES = env_count("MAX_RESULT_BYTES", 256 * 1024)  # of an execution,
 LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, it is said how many there were
 LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
 WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
+
+# What is kept, and for how long: seconds, and for ever where nothing is set. See docs/looking-after.md.
+HISTORY_KEPT = env_kept(
+    "HISTORY_KEPT"
+)  # executions that are over, with their attempts; never one that is a dead letter
+HISTORY_RUNS = env_limit("HISTORY_RUNS", 0)  # … and of each recurring job no more than the latest so many; 0: all
+WORDS_KEPT = env_kept("WORDS_KEPT")  # log lines and progress of executions that are over: most of the bytes
+AUDIT_KEPT = env_kept("AUDIT_KEPT")  # who did what; what tells when a job was to run is kept as long as its history
+JOBS_KEPT = env_kept("JOBS_KEPT")  # jobs that have ended, and have no history left
+PRUNE_BATCH = env_count("PRUNE_BATCH", 2000)  # rows looked at in one transaction: short enough to be in nobody's way
+PRUNE_PAUSE = env_seconds("PRUNE_PAUSE", 0.5)  # between two of a recoverer's: at most PRUNE_BATCH rows go in this time
 
 # Destinations that are down: whoever handlers talk to.
 DESTINATION_FAILURES = env_count("DESTINATION_FAILURES", 5)  # in a row, and work for it waits, its retries kept

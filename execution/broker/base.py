@@ -116,6 +116,17 @@ class Broker(ABC):
         """How many messages lie among the dead letters."""
 
     @abstractmethod
+    def mismatches(self, tasks: Collection[str]) -> list[str]:
+        """What the broker holds for these tasks otherwise than we would declare it: what differs, and what to do.
+
+        Nothing is declared for it. Raises BrokerUnavailable when the broker is out of reach.
+        """
+
+    @abstractmethod
+    def version(self) -> str:
+        """Of the broker's own server; empty where it has none. Raises BrokerUnavailable."""
+
+    @abstractmethod
     def ping(self) -> None:
         """Do nothing, or raise BrokerUnavailable with the reason."""
 

@@ -49,6 +49,12 @@ class DatabaseBroker(Broker):
     def dead_letters(self) -> int:
         return Execution.objects.dead().count()
 
+    def mismatches(self, tasks: Collection[str]) -> list[str]:
+        return []
+
+    def version(self) -> str:
+        return ""
+
     def ping(self) -> None:
         try:
             connection.ensure_connection()

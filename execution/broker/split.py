@@ -46,6 +46,12 @@ class SplitBroker(Broker):
     def dead_letters(self) -> int:
         return self.carrier.dead_letters()
 
+    def mismatches(self, tasks: Collection[str]) -> list[str]:
+        return self.carrier.mismatches([task for task in tasks if task not in self.kept])
+
+    def version(self) -> str:
+        return self.carrier.version()
+
     def ping(self) -> None:
         self.carrier.ping()
 

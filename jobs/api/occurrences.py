@@ -45,7 +45,7 @@ class OccurrenceSerializer(serializers.Serializer):
     outcome = serializers.ChoiceField(
         choices(Outcome),
         help_text="`ran` includes what runs now. `due`: its time has come, and it is about to be recorded. `on_hold`: "
-        "it takes place if the job is resumed before.",
+        "it takes place if the job is resumed before. `forgotten`: it may have run, but its history was pruned.",
     )
     missed_because = serializers.ChoiceField(choices(Missed), allow_null=True)
     reason = serializers.CharField(help_text="Why it was skipped, cancelled or missed, in words.")

@@ -7,6 +7,7 @@ into the due index, the broker or the audit trail is a function in `jobs.service
 from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
 from jobs.models.execution import Execution
+from jobs.models.horizon import Horizon
 from jobs.models.idempotency import IdempotencyKey
 from jobs.models.job import Job
 from jobs.models.presence import Presence
@@ -18,6 +19,7 @@ __all__ = [
     "Attempt",
     "AuditEvent",
     "Execution",
+    "Horizon",
     "IdempotencyKey",
     "Job",
     "JobTerm",

@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 
+CHANGES = ("create", "update", "pause", "resume", "cancel", "delete")  # acts that change when a job runs
+
 
 class AuditEvent(models.Model):
     """Written in the same transaction as the act itself, and never changed afterwards."""

@@ -18,6 +18,7 @@ from jobs.models.job import Job, JobQuerySet
 from jobs.models.term import JobTerm, is_one_of
 from jobs.states import (
     CLAIMABLE,
+    FINAL,
     UNFINISHED,
     Cause,
     JobStatus,
@@ -68,6 +69,9 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def unfinished(self) -> ExecutionQuerySet:
         return self.filter(status__in=UNFINISHED)
 
+    def finished(self) -> ExecutionQuerySet:
+        return self.filter(status__in=FINAL)
+
     def waiting(self) -> ExecutionQuerySet:
         """Those no worker holds yet."""
         return self.filter(status__in=CLAIMABLE)
@@ -85,6 +89,10 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
         return self.filter(status=Status.FAILED, discarded_at=None)
+
+    def forgettable(self) -> ExecutionQuerySet:
+        """History and nothing else: over, and no dead letter."""
+        return self.finished().exclude(status=Status.FAILED, discarded_at=None)
 
     def due_between(self, start: datetime | None, end: datetime | None) -> ExecutionQuerySet:
         """Those due from `start` on, and before `end`; what is None is no bound."""

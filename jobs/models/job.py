@@ -34,6 +34,13 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Those that have a due time ahead, or behind and not yet recorded."""
         return self.filter(next_run_at__isnull=False)
 
+    def ended(self) -> JobQuerySet:
+        """Those that run no more, and of which no execution is left."""
+        over = self.filter(next_run_at=None).filter(
+            Q(status__in=(JobStatus.FINISHED, JobStatus.CANCELLED)) | Q(deleted_at__isnull=False)
+        )
+        return over.filter(executions=None)
+
     def locked(self) -> JobQuerySet:
         """Held until the transaction ends. With their tenants, whose quotas an act may meet."""
         return self.select_related("tenant").select_for_update(no_key=True, of=("self",))

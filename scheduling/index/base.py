@@ -61,5 +61,17 @@ class DueIndex(ABC):
         """How many jobs the index holds, leased ones included."""
 
     @abstractmethod
+    def known(self, jobs: Collection[UUID]) -> dict[UUID, datetime]:
+        """When each of these jobs is due, by the index; those it does not know are missing. A leased one is in hand."""
+
+    @abstractmethod
+    def complete(self) -> bool:
+        """Whether the index is filled: neither new, nor wiped since."""
+
+    @abstractmethod
+    def server(self) -> dict[str, str]:
+        """What the index's own server says of itself, by the names it uses; empty where it has none."""
+
+    @abstractmethod
     def ping(self) -> None:
         """Do nothing, or raise IndexUnavailable with the reason."""

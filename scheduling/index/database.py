@@ -41,6 +41,15 @@ class DatabaseDueIndex(DueIndex):
     def size(self) -> int:
         return Job.objects.scheduled().count()
 
+    def known(self, jobs: Collection[UUID]) -> dict[UUID, datetime]:
+        return dict(Job.objects.scheduled().filter(pk__in=jobs).values_list("pk", "next_run_at"))
+
+    def complete(self) -> bool:
+        return True
+
+    def server(self) -> dict[str, str]:
+        return {}
+
     def ping(self) -> None:
         try:
             connection.ensure_connection()

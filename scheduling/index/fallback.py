@@ -52,6 +52,15 @@ class FallbackDueIndex(DueIndex):
     def size(self) -> int:
         return self._do(lambda index: index.size())
 
+    def known(self, jobs: Collection[UUID]) -> dict[UUID, datetime]:
+        return self.first.known(jobs)
+
+    def complete(self) -> bool:
+        return self.first.complete()
+
+    def server(self) -> dict[str, str]:
+        return self.first.server()
+
     def ping(self) -> None:
         self.first.ping()
 

@@ -7,8 +7,8 @@ twice: the client may repeat a command whose answer it never saw.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 from uuid import UUID, uuid4
@@ -118,6 +118,29 @@ class RedisDueIndex(DueIndex):
         with _told_plainly():
             return sum(self._redis.zcard(key) for key in self._sets)
 
+    def known(self, jobs: Collection[UUID]) -> dict[UUID, datetime]:
+        members = [job.hex for job in jobs]
+        if not members:
+            return {}
+        with _told_plainly(), self._redis.pipeline() as pipe:
+            for key in self._sets:
+                pipe.zmscore(key, members)
+            due, leased = pipe.execute()
+        # Of a leased one, the end of its lease: whoever holds it now may be gone.
+        scores = zip(jobs, due, leased, strict=True)
+        return {job: _instant(at or until) for job, at, until in scores if at is not None or until is not None}
+
+    def complete(self) -> bool:
+        with _told_plainly():
+            return bool(self._redis.exists(self._marker))
+
+    def server(self) -> dict[str, str]:
+        with _told_plainly():
+            told = {key: str(value) for key, value in self._redis.info().items()}
+        with suppress(redis.RedisError):  # hosted ones keep this command to themselves
+            told["save"] = self._redis.config_get("save").get("save", "")
+        return told
+
     def ping(self) -> None:
         with _told_plainly():
             self._redis.ping()
@@ -136,6 +159,10 @@ def _flat(entries: Sequence[tuple[UUID, datetime | None]]) -> list[str]:
 def _score(instant: datetime) -> int:
     """Milliseconds: exact in a double, and rounded down, so that no job is found later than it is due."""
     return int(instant.timestamp() * 1000)
+
+
+def _instant(score: float) -> datetime:
+    return datetime.fromtimestamp(score / 1000, UTC)
 
 
 @contextmanager

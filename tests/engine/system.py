@@ -18,7 +18,8 @@ from tests.servers import names
 OURS = ("record", "http_request", "image_thumbnail", "send_email")
 OTHERS = ("resize_video", "transcribe", "django.default", "django.mails")  # as tests.settings has them
 CHORES = ("nap", "loop", "stubborn", "crash", "exit", "alone", "together", "tidy", "talk")  # tests.chores
-TASKS = (*OURS, *OTHERS, *CHORES, "nothing")  # and the benchmarks' own
+DEMO = ("demo_ping", "demo_report", "demo_sync", "demo_charge")  # jobs.demo
+TASKS = (*OURS, *OTHERS, *CHORES, *DEMO, "nothing")  # and the benchmarks' own
 PATIENCE = 20.0  # seconds a test waits for something that should happen at once
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from execution.broker.base import Broker, Bundle, Inbox, Message, alone
-from execution.broker.rabbitmq import errands
+from execution.broker.rabbitmq import errands, inspection
 from execution.broker.rabbitmq.dead_letters import DeadLetters
 from execution.broker.rabbitmq.inbox import RabbitMQInbox
 from execution.broker.rabbitmq.publisher import Publisher
@@ -47,6 +47,14 @@ class RabbitMQBroker(Broker):
     def dead_letters(self) -> int:
         """Those in the hands of somebody who goes through them are missing from the count until put back."""
         return errands.count(self._publisher.link, self._topology.dead_letter_queue)
+
+    def mismatches(self, tasks: Collection[str]) -> list[str]:
+        parts = [*self._topology.foundation(), *(part for task in tasks for part in self._topology.for_task(task))]
+        found = (inspection.mismatch(self._publisher.link, part) for part in parts)
+        return [told for told in found if told]
+
+    def version(self) -> str:
+        return inspection.version(self._publisher.link)
 
     def ping(self) -> None:
         errands.run(self._publisher.link, lambda channel, done: done(None))

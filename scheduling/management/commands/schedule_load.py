@@ -3,12 +3,10 @@ import sys
 import time
 from dataclasses import asdict
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q
 
-from accounts.models import Tenant
+from accounts.tenancy import UnknownTenant, tenant_called
 from scheduling.load import MOST_HOURS
 from scheduling.load.drawing import EIGHTHS, HEIGHTS, drawn
 from scheduling.load.reading import load_report
@@ -59,12 +57,9 @@ class Progress:
 
 def _tenant(wanted):
     try:
-        found = list(Tenant.objects.filter(Q(pk=wanted))[:2])
-    except ValidationError:
-        found = list(Tenant.objects.filter(name=wanted)[:2])
-    if len(found) != 1:
-        raise CommandError(f"--tenant {wanted!r}: {'several have' if found else 'none has'} that name. Give its id.")
-    return found[0]
+        return tenant_called(wanted)
+    except UnknownTenant as error:
+        raise CommandError(str(error)) from None
 
 
 def _can_draw(out):

@@ -1,0 +1,116 @@
+"""Whether the settings make sense, each and together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+
+from jobs.clock import database_now
+from jobs.models import Presence
+from scheduler_project.checks import PUNCTUAL
+from scheduler_project.doctor.findings import Finding, Level, error, note, warning
+from scheduler_project.env import env
+
+KEYS = ("SECRET_KEY", "SECRETS_KEY", "JWT_SIGNING_KEY")
+
+
+def system_checks() -> list[Finding]:
+    """What Django and our own checks say of the settings; in production, of the deployment too."""
+    found = checks.run_checks(tags=[PUNCTUAL])
+    if settings.PRODUCTION:
+        found += checks.run_checks(tags=[checks.Tags.security], include_deployment_checks=True)
+    return [as_finding(message) for message in found if not message.is_silenced()]
+
+
+def as_finding(message: checks.CheckMessage) -> Finding:
+    level = Level.ERROR if message.level >= checks.ERROR else Level.WARNING
+    return Finding(
+        level, f"settings.{message.id}", str(message.msg), str(message.hint or "See Django's documentation.")
+    )
+
+
+def debug_in_production() -> list[Finding]:
+    return open_to_strangers(debug=settings.DEBUG, production=settings.PRODUCTION, embedded=settings.EMBEDDED)
+
+
+def open_to_strangers(*, debug: bool, production: bool, embedded: bool) -> list[Finding]:
+    if debug and production:
+        return [
+            error(
+                "settings.debug",
+                "DEBUG is on in production: whoever causes an error reads settings and payloads.",
+                "Unset DEBUG and restart the web processes.",
+            )
+        ]
+    if not production and not embedded:
+        return [
+            note(
+                "settings.not_production",
+                "PRODUCTION is not set: cookies are sent without TLS too, and keys may be made up on each machine.",
+                "Set PRODUCTION=true where others than you use it over HTTPS.",
+            )
+        ]
+    return []
+
+
+def what_machines_share() -> list[Finding]:
+    """Several machines have to agree on more than the servers: on keys, and on where files are."""
+    hosts = Presence.objects.present(database_now()).values_list("host", flat=True)
+    unset = [key for key in KEYS if not env.str(key, default="")]
+    return not_shared(set(hosts), unset_keys=unset, bucket=settings.S3_BUCKET, sqlite=is_sqlite(settings.DATABASES))
+
+
+def is_sqlite(databases: dict[str, Any]) -> bool:
+    return bool(databases["default"]["ENGINE"].endswith("sqlite3"))
+
+
+def not_shared(hosts: Iterable[str], *, unset_keys: Sequence[str], bucket: str, sqlite: bool) -> list[Finding]:
+    named = sorted(hosts)
+    if len(named) < 2:
+        return []
+    where = f"Processes run on {len(named)} machines ({', '.join(named[:5])})"
+    found = []
+    if unset_keys:
+        found.append(
+            error(
+                "settings.keys_of_their_own",
+                f"{where}, and {', '.join(unset_keys)} is not set: each made up its own, and cannot read the others'.",
+                "Give all of them the same: copy the texts from var/ of the first machine into the environment.",
+            )
+        )
+    if not bucket:
+        found.append(
+            warning(
+                "settings.uploads_on_one_disk",
+                f"{where}, and S3_BUCKET is not set: a file that one received is not found by the others.",
+                "Set S3_BUCKET (and S3_ENDPOINT), or have PUNCTUAL_VAR be a folder that all of them share.",
+            )
+        )
+    if sqlite:
+        found.append(
+            error(
+                "settings.sqlite_on_many_machines",
+                f"{where}, and the database is an SQLite file: over a network its locks do not hold.",
+                "Set DATABASE_URL to a PostgreSQL, and move the data there.",
+            )
+        )
+    return found
+
+
+def mail_leaves_the_machine() -> list[Finding]:
+    return mail_stays(email_url=settings.EMAIL_URL, embedded=settings.EMBEDDED)
+
+
+def mail_stays(*, email_url: str, embedded: bool) -> list[Finding]:
+    if email_url or embedded:
+        return []
+    return [
+        warning(
+            "settings.mail_stays_here",
+            "EMAIL_URL is not set: what send_email sends is written to a folder, and reaches nobody.",
+            "Set EMAIL_URL=smtp+tls://user:password@host:587.",
+        )
+    ]

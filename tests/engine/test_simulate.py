@@ -1,0 +1,79 @@
+"""A load of every kind, and what it says of the installation."""
+
+from __future__ import annotations
+
+from importlib import import_module, reload
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts.models import Tenant, User
+from execution.registry import registry
+from jobs.demo import simulation
+from jobs.demo.simulation import InvalidMix, Simulation, clean_up, read_mix
+from jobs.models import Execution, Job
+
+
+@pytest.fixture
+def demo_tasks():
+    before = set(registry.names())
+    reload(import_module("jobs.demo.tasks"))
+    yield
+    for name in set(registry.names()) - before:
+        del registry._tasks[name]
+
+
+def test_it_creates_what_it_was_told_to_and_reports_what_became_of_it(system, demo_tasks) -> None:
+    load = Simulation(20, 1, read_mix("fast=90,recurring=10"))
+    created = [one.created for one in load.run(lambda seconds: None)]
+
+    system.run_until(lambda: not load.unfinished())
+    report = load.report()
+
+    assert created[-1] == report.created == 20
+    assert report.by_status["COMPLETED"] >= 18
+    assert report.throughput > 0 and report.lateness is not None
+    assert not Job.objects.scheduled().exists()
+
+    assert clean_up() >= 18
+    assert not Execution.objects.exists() and not Job.objects.exists()
+    assert not Tenant.objects.exists() and not User.objects.exists()
+
+
+def test_cleaning_up_leaves_everything_else_alone(new_job, demo_tasks) -> None:
+    kept = new_job({"type": "interval", "seconds": 3600})
+    list(Simulation(8, 1, read_mix("fast=1")).run(lambda seconds: None))
+
+    clean_up()
+
+    assert list(Job.objects.all()) == [kept] and Tenant.objects.count() == 1
+
+
+@pytest.mark.parametrize("text", ["", "fast", "fast=x", "swift=3", "fast=0"])
+def test_a_mix_that_cannot_be_read_is_refused(text) -> None:
+    with pytest.raises(InvalidMix):
+        read_mix(text)
+
+
+def test_shares_add_up_to_one() -> None:
+    assert read_mix("fast=3, slow=1") == {"fast": 0.75, "slow": 0.25}
+    assert sum(read_mix(simulation.MIX).values()) == pytest.approx(1)
+
+
+def test_without_the_demos_tasks_it_says_what_to_set(settings) -> None:
+    settings.DEMO = False
+
+    with pytest.raises(CommandError, match="DEMO=true"):
+        call_command("simulate")
+
+
+def test_the_command_reports_and_cleans_up(settings, demo_tasks) -> None:
+    settings.DEMO = True
+    out = StringIO()
+
+    call_command(
+        *("simulate", "--rate", "4", "--seconds", "1", "--patience", "0", "--mix", "fast=1", "--clean"), stdout=out
+    )
+
+    assert "4 jobs created" in out.getvalue() and not Job.objects.exists()
