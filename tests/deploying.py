@@ -15,8 +15,6 @@ from granian.cli import cli as granian
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT_BY_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
-COMING = {"METRICS_PORT"}  # of the daemons' metrics
-COMING_COMMANDS = {"simulate"}
 PRODUCTION_NEEDS = {"SECRET_KEY", "JWT_SIGNING_KEY", "SECRETS_KEY", "ALLOWED_HOSTS"}
 FULL_MODE_NEEDS = {"DATABASE_URL", "REDIS_URL", "AMQP_URL"}
 PINNED = re.compile(r":v?\d+\.\d+(\.\d+)?[\w.-]*$")
@@ -46,15 +44,13 @@ def settings_read() -> frozenset[str]:
 def unknown(names: Iterable[str]) -> set[str]:
     """Those that nothing reads: a misspelt one would be ignored without a word."""
     served = {f"GRANIAN_{parameter.name.upper()}" for parameter in granian.params}
-    return set(names) - settings_read() - served - KEPT_BY_OTHERS - COMING
+    return set(names) - settings_read() - served - KEPT_BY_OTHERS
 
 
 def parse_command(command: list[str]) -> None:
     """Let the management command read its arguments, as it would when it is started."""
     python, manage, name, *arguments = command
     assert (python, manage) == ("python", "manage.py"), command
-    if name in COMING_COMMANDS - get_commands().keys():
-        return
     app = get_commands()[name]
     parser = load_command_class(app, name).create_parser("manage.py", name)
     parser.parse_args([re.sub(r"\$\{\w+:-(.*)\}", r"\1", argument) for argument in arguments])

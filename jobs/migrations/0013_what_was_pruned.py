@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('jobs', '0011_admin_permissions'),
+        ('jobs', '0012_request_ids'),
     ]
 
     operations = [
