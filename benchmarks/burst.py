@@ -13,7 +13,7 @@ from statistics import median
 from benchmarks.cpu import cpu_seconds
 from benchmarks.fleet import Fleet
 
-AHEAD = 1.0  # seconds between the storing of the jobs and their due time
+AHEAD = 4.0  # seconds, of which the process that stores the jobs needs some to start
 STORED_PER_S = 2_500  # jobs, on a slow day
 PATIENCE = 300  # seconds
 LOOK = 0.25  # seconds between looks whether all is done
