@@ -38,7 +38,7 @@ LOOKS_BACK = timedelta(days=7)  # for due times that did not run
 DUE_TIMES = 300  # of them, at most, and so many shown:
 SHOWN = 12
 LOOKED_THROUGH = 20_000  # jobs of all tenants, for staff who search among them
-WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING)
+WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING, Outcome.FORGOTTEN)  # or nobody knows
 
 
 @window

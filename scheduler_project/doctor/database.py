@@ -19,8 +19,13 @@ MANY_ROWS = 20_000_000  # executions: from here on lists and backups take their 
 def answers() -> list[Finding]:
     """The one check that all others but those of the settings stand on."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+        if connection.vendor == "sqlite":
+            connection.ensure_connection()
+        else:
+            # Past the pool, which tries for long and then does not say why.
+            options = connection.get_connection_params()
+            options.pop("pool", None)
+            connection.Database.connect(**options).close()
     except Exception as fault:
         return [
             error(

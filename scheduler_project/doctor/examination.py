@@ -15,7 +15,8 @@ ALONE: list[Check] = [
     configuration.mail_leaves_the_machine,
     machine.disk,
 ]
-SERVERS: list[Check] = [database.version, database.settings_of_the_server, index.server, carrier.server]
+SERVERS: list[Check] = [index.server, carrier.server]
+DATABASE: list[Check] = [database.version, database.settings_of_the_server]
 WITH_TABLES: list[Check] = [
     configuration.what_machines_share,
     database.history_without_end,
@@ -35,12 +36,12 @@ WITH_TABLES: list[Check] = [
 
 
 def examine() -> list[Finding]:
-    """What is wrong, the worst first. Without a database only what needs none is looked at."""
-    found = _all(ALONE)
+    """What is wrong, the worst first. Without a database, what needs none is looked at."""
+    found = _all(ALONE) + _all(SERVERS)
     lost = database.answers()
     found += lost
     if not lost:
-        found += _all(SERVERS)
+        found += _all(DATABASE)
         old = _all([database.migrations])
         found += old
         # What reads our tables fails where they are not as the code knows them.

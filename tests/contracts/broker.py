@@ -60,6 +60,15 @@ class BrokerContract:
             time.sleep(0.02)
         assert value() == expected
 
+    def test_what_it_declares_is_what_it_would_declare(self, inbox: Inbox) -> None:
+        self.publish(self.recorded())
+        self.receive(inbox)
+
+        assert self.broker.mismatches(["record", "never_declared"]) == []
+
+    def test_it_tells_the_version_of_its_server_or_nothing(self) -> None:
+        assert all(part.isdigit() for part in self.broker.version().split(".")[:2] if part)
+
     def test_what_is_published_is_received(self, inbox: Inbox) -> None:
         execution = self.recorded()
         self.publish(execution)

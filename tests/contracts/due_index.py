@@ -43,6 +43,27 @@ class DueIndexContract:
 
         assert self.lease() == [earlier.id, later.id]
 
+    def test_it_tells_when_a_job_is_due_by_what_it_knows(self) -> None:
+        due = self.due(self.now + 60 * SECOND)
+        gone = Job.objects.create(tenant=self.team, task="record")
+
+        known = self.index.known([due.id, gone.id])
+
+        assert known.keys() == {due.id} and abs(known[due.id] - due.next_run_at) < SECOND
+        assert self.index.known([]) == {}
+
+    def test_a_leased_job_is_known(self) -> None:
+        job = self.due(self.now - SECOND)
+        self.lease()
+
+        assert self.index.known([job.id]).keys() == {job.id}
+
+    def test_once_rebuilt_it_is_complete(self) -> None:
+        with self.index.rebuilding():
+            pass
+
+        assert self.index.complete()
+
     def test_a_job_that_is_not_due_is_not_leased(self) -> None:
         self.due(self.now + SECOND)
 

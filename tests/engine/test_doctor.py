@@ -91,6 +91,7 @@ def sound_machine(monkeypatch, settings) -> None:
     settings.EMAIL_URL = "smtp://127.0.0.1:25"
     monkeypatch.setattr(examination, "ALONE", [one for one in examination.ALONE if one is not machine.disk])
     monkeypatch.setattr(examination, "SERVERS", [])
+    monkeypatch.setattr(examination, "DATABASE", [])
 
 
 def test_where_nothing_is_wrong_nothing_is_found(new_job, sound_machine) -> None:

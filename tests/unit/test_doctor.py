@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.checks import Error
 
 from scheduler_project.doctor import carrier, configuration, database, index, machine
@@ -110,3 +115,26 @@ def test_a_redis_in_trouble() -> None:
 def test_a_rabbitmq_that_is_too_old() -> None:
     assert only(carrier.too_old("3.6.1")).code == "rabbitmq.too_old"
     assert carrier.too_old("3.10.8") == []
+
+
+def test_servers_that_do_not_answer_are_told_each_with_its_remedy(tmp_path) -> None:
+    nowhere = {
+        "DATABASE_URL": "postgres://nobody@127.0.0.1:1/nothing",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "AMQP_URL": "amqp://guest:guest@127.0.0.1:1/%2F",
+        "PUNCTUAL_VAR": str(tmp_path),
+    }
+
+    ended = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--json"],
+        env={**os.environ, **nowhere, "DJANGO_SETTINGS_MODULE": "scheduler_project.settings"},
+        cwd=settings.BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=120,
+    )
+
+    told = {one["code"]: one["remedy"] for one in json.loads(ended.stdout)["findings"]}
+    assert ended.returncode == 2
+    assert "DATABASE_URL" in told["database.unreachable"]
+    assert "REDIS_URL" in told["redis.unreachable"] and "AMQP_URL" in told["rabbitmq.unreachable"]
