@@ -159,7 +159,9 @@ class ThreadWorkshop(Workshop):
         self.conclude(place, partial(self.runner.run, claim, run))
 
     def begin(self, place: Place) -> None:
-        """Its time runs from now on."""
+        """Its time runs from now on, and so does what it has to end in if it is not wanted any more."""
+        if place.interrupted_at is not None:
+            place.interrupted_at = time.monotonic()
         place.begun = True
         place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
 
