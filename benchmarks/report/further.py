@@ -23,6 +23,8 @@ def history_lines(history: dict[str, Any], results: Results) -> Iterator[Line]:
     for name, times in growth(few, many).items():
         note = f"{number(few['ms'][name], 'ms')} of PostgreSQL's time with {number(few['stored'])} executions in the "
         note += f"history, {number(many['ms'][name], 'ms')} with {number(many['stored'])}"
+        if whole := many.get("whole_ms", {}).get(name):
+            note += f", {number(whole, 'ms')} in all"
         yield Line(name, f"{times:.2f} ×", note if times <= FLAT else f"GROWS: {note}")
 
 
