@@ -12,7 +12,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import inviting
-from accounts.api.fields import TextField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.api.tenants import OwnTenantSerializer
@@ -45,7 +44,7 @@ class WantedInvitationSerializer(BodySerializer):
 
 
 class AcceptanceSerializer(BodySerializer):
-    token = TextField(max_length=200)
+    token = serializers.CharField(max_length=200)
 
 
 class InvitationsView(OfTenant):

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import keys
-from accounts.api.fields import CountField, TextField
+from accounts.api.fields import CountField
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import PeopleOnly
 from accounts.models import ApiKey
@@ -64,7 +64,7 @@ class NewKeySerializer(KeySerializer):
 
 
 class WantedKeySerializer(BodySerializer):
-    name = TextField(max_length=100, help_text="What it is for.")
+    name = serializers.CharField(max_length=100, help_text="What it is for.")
     scopes = serializers.ListField(
         child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=2, help_text="What it may do."
     )

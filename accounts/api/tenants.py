@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import teams
-from accounts.api.fields import TextField
 from accounts.api.pagination import ByTime
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.models import ApiKey, Membership
@@ -32,7 +31,7 @@ class OwnTenantSerializer(serializers.ModelSerializer):
 
 
 class NewTenantSerializer(BodySerializer):
-    name = TextField(max_length=150)
+    name = serializers.CharField(max_length=150)
 
 
 class TenantsView(generics.GenericAPIView):

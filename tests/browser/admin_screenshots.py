@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import time
+from playwright.sync_api import Browser, Page
 
-from playwright.sync_api import Browser, Page, sync_playwright
-
-from tests.browser import chromium
-from tests.browser.screenshots import LIVES, PHONE, WIDE, signed_in, take
+from tests.browser.screenshots import PHONE, WIDE, photograph, signed_in, take
 from tests.browser.server import Server
 
 
 def main() -> None:
-    server = Server()
-    server.start()
-    try:
-        time.sleep(LIVES)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium.find(), args=list(chromium.ARGUMENTS))
-            take_all(browser, server)
-            browser.close()
-    finally:
-        server.remove()
+    photograph(take_all, Server())
 
 
 def take_all(browser: Browser, server: Server) -> None:

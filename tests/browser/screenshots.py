@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
@@ -19,7 +20,11 @@ WIDE, PHONE = (1280, 860), (390, 844)
 
 
 def main() -> None:
-    server = Server(ISOLATE_HANDLERS="true")
+    photograph(take_all, Server(ISOLATE_HANDLERS="true"))
+
+
+def photograph(take_all: Callable[[Browser, Server], None], server: Server) -> None:
+    """Start the server, let its demo live a little, and take pictures of it."""
     server.start()
     try:
         time.sleep(LIVES)
