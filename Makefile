@@ -5,7 +5,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 RANDOM_KEY := $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))'
 
-.PHONY: run test test-embedded chaos oracle fuzz bench lint format lock clean screenshots
+.PHONY: run test test-long test-embedded chaos oracle fuzz bench lint format lock clean screenshots
 
 run: export DEMO ?= true
 run: .venv/runs
@@ -14,10 +14,13 @@ run: .venv/runs
 	@exec $(MANAGE) run_all --port $(PORT)
 
 test: .venv/tests
-	@$(BIN)/python -m tests.servers
+	@$(BIN)/python -m tests.servers --part quick
+
+test-long: .venv/tests
+	@$(BIN)/python -m tests.servers --part long
 
 test-embedded: .venv/tests
-	@$(BIN)/python -m tests.servers --modes embedded
+	@$(BIN)/python -m tests.servers --modes embedded --part quick
 
 SECONDS ?= 60
 SEED ?= 1

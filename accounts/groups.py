@@ -16,6 +16,7 @@ ADMINISTRATORS = "Administrators"
 
 _LOOK = (
     *("jobs.view_job", "jobs.view_execution", "jobs.view_attempt", "jobs.view_auditevent"),
+    *("jobs.view_incident", "jobs.view_alertrule"),
     *("accounts.view_tenant",),
 )
 _OPERATE = (*_LOOK, "jobs.operate_job", "jobs.operate_execution")

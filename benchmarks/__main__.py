@@ -1,7 +1,7 @@
 """`make bench`: measures everything side by side, and ends with one line of JSON. It parses, wires and prints.
 
 python -m benchmarks [--rounds 3] [--quick] [--only NAME,…] [--more]    measures
-python -m benchmarks --write-docs                                       fills docs/performance.md from what is kept
+python -m benchmarks --write-docs                                       fills the documentation from what is kept
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.report.lines import lines
 from benchmarks.report.page import BEGIN, begin, filled
 from benchmarks.report.pictures import pictures
 from benchmarks.report.table import as_text
+from benchmarks.scaling import __main__ as scaling
 from benchmarks.servers import ServersMissing, servers
 
 PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
@@ -49,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="just enough of everything to see that it works")
     parser.add_argument("--only", type=_names, default=[], help=", ".join(MEASUREMENTS))
     parser.add_argument("--more", action="store_true", help=f"those that take long instead: {', '.join(FURTHER)}")
-    parser.add_argument("--write-docs", action="store_true", help=f"fill {PAGE.name} from the last full run")
+    parser.add_argument("--write-docs", action="store_true", help="fill the documentation from the last full run")
     return parser
 
 
@@ -70,7 +71,7 @@ def _write_docs() -> int:
         if results := kept(f"{name}.json"):
             page = filled(page, results, begin(name), pictures(results))
     PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return scaling.write_docs()
 
 
 def _say(words: str) -> None:

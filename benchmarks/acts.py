@@ -1,4 +1,4 @@
-"""What pollers, executors and recoverers do all day, one act at a time and by their own code, on whatever is stored.
+"""What the daemons do all day, one act at a time and by their own code, on whatever is stored.
 
 Each act can be repeated as often as wanted: what one leaves behind is what the next one needs. What comes `before`
 an act is no part of it.
@@ -19,6 +19,7 @@ from benchmarks.load import learned, recurring
 from execution.broker.database import DatabaseBroker
 from execution.processes import make_recoverer, make_runner
 from jobs import ledger
+from jobs.alerts.processes import make_watcher
 from jobs.ledger import Claim, Outcome
 from jobs.models import Job
 from jobs.states import Status
@@ -48,6 +49,8 @@ class Day:
         learned()
         self.poller = make_poller()
         self.recoverer = make_recoverer()
+        self.watcher = make_watcher()
+        self.watcher.tick()  # what fails from now on is news
         self.runner = make_runner()
         self.index = DatabaseDueIndex()
         self.inbox = DatabaseBroker().subscribe([TASK], prefetch=1, bundle=lambda task: settings.POLL_BATCH)
@@ -65,12 +68,19 @@ class Day:
             Act("taking and claiming a batch", self.claim),
             Act("heartbeats of a batch", self.beat),
             Act("settling a batch", self.settle),
+            Act("a watcher's look, a batch overdue", self.watcher.tick, self.fall_behind),
+            Act("a watcher's look, nothing new", self.watcher.tick),
         ]
 
     def come_due(self) -> None:
         now = timezone.now()
         Job.objects.filter(id__in=self.jobs).update(next_run_at=now, leased_until=None)
         self.poller.index.put(dict.fromkeys(self.jobs, now))
+
+    def fall_behind(self) -> None:
+        """Be due for so long that somebody should be told."""
+        missed = timezone.now() - 2 * settings.MISSED_AFTER
+        Job.objects.filter(id__in=self.jobs).update(next_run_at=missed, leased_until=None)
 
     def lease(self) -> None:
         now = timezone.now()

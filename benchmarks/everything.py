@@ -20,9 +20,12 @@ from benchmarks import (
     history,
     lone_latency,
     memory,
+    partitions,
     plans,
     polling,
     schedules,
+    slots,
+    soak,
     steady,
     web,
 )
@@ -45,6 +48,9 @@ FURTHER: dict[str, Measurement] = {
     "plans": plans.measure,
     "history": history.measure,
     "memory": memory.measure,
+    "soak": soak.measure,
+    "slots": slots.measure,
+    "partitions": partitions.measure,
 }
 MEASUREMENTS = USUAL | FURTHER
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.request import urlopen
@@ -24,6 +24,8 @@ STOP_PATIENCE = 30  # seconds
 WEB_THREADS = 4  # as many as by default
 BESIDES = ("REDIS_URL", "AMQP_URL")  # the servers besides the database
 TASK = "nothing"
+SIMULATED = ("demo_ping", "demo_report", "demo_sync", "demo_charge")  # tasks of `manage.py simulate`
+QUEUES = (TASK, *SIMULATED, "send_email", "http_request", "image_thumbnail")  # that some process may have declared
 
 
 class ProcessEnded(Exception):
@@ -56,12 +58,15 @@ class Fleet:
         for _ in range(count):
             self.start("manage.py", "run_poller")
 
-    def start_executors(self, count: int = 1, *, concurrency: int = 16) -> None:
+    def start_executors(self, count: int = 1, *, concurrency: int = 16, tasks: Sequence[str] = (TASK,)) -> None:
         for _ in range(count):
-            self.start("manage.py", "run_executor", "--tasks", TASK, "--concurrency", str(concurrency))
+            self.start("manage.py", "run_executor", "--tasks", ",".join(tasks), "--concurrency", str(concurrency))
 
     def start_recoverer(self) -> None:
         self.start("manage.py", "run_recoverer")
+
+    def start_watcher(self) -> None:
+        self.start("manage.py", "run_watcher")
 
     def start_web(self) -> str:
         """Start a web server, and return its address once it answers."""
@@ -75,6 +80,11 @@ class Fleet:
                 raise TimeoutError(f"The web server did not answer within {START_PATIENCE} s.")
             time.sleep(0.1)
         return address
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the processes, in the order in which they were started."""
+        return [process.pid for process in self.processes]
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(self.database, autocommit=True)
@@ -107,7 +117,7 @@ def _answers(address: str) -> bool:
 
 
 @contextmanager
-def fleet(*, database_only: bool = False) -> Iterator[Fleet]:
+def fleet(*, database_only: bool = False, **settings: str) -> Iterator[Fleet]:
     """An empty installation in the mode that the environment describes, or on its database alone, migrated."""
     with tempfile.TemporaryDirectory(prefix="punctual-bench-") as folder, own_database() as database:
         prefix = f"bench-{os.getpid()}."
@@ -116,7 +126,7 @@ def fleet(*, database_only: bool = False) -> Iterator[Fleet]:
             env = {name: value for name, value in env.items() if name not in BESIDES}
         env |= {"PUNCTUAL_VAR": folder, "NAME_PREFIX": prefix, "LOG_LEVEL": "WARNING", "EXTRA_APPS": "benchmarks"}
         env |= {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings"}
-        made = Fleet(env, prefix)
+        made = Fleet(env | settings, prefix)
         made.run("manage.py", "migrate", "-v0")
         try:
             yield made
@@ -125,4 +135,4 @@ def fleet(*, database_only: bool = False) -> Iterator[Fleet]:
             if url := made.env.get("REDIS_URL"):
                 names.wipe_redis(url, prefix)
             if url := made.env.get("AMQP_URL"):
-                names.delete_queues(url, prefix, [TASK])
+                names.delete_queues(url, prefix, QUEUES)

@@ -1,28 +1,26 @@
 """How much memory each kind of process holds over a steady load: it must not grow.
 
-The web server is asked for its pages meanwhile, and given jobs. What is read is resident memory, from /proc; handlers'
-processes are copies of their executor, and share part of it.
+The web server is asked for its pages meanwhile, and given jobs. Handlers' processes are copies of their executor, and
+share part of its memory.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
 from benchmarks.burst import notice
 from benchmarks.fleet import Fleet, fleet
+from benchmarks.resident import resident
 from benchmarks.sizes import Sizes
 from benchmarks.steady import EVERY, SPREAD
 from benchmarks.web import Client, job_of_tomorrow
 from tests.whole.person import Person
 
-PAGE = os.sysconf("SC_PAGE_SIZE")  # bytes
 KINDS = ("poller", "executor", "recoverer", "web")  # in the order in which they are started
 BETWEEN_VISITS = 0.2  # seconds
 STAYS = 600  # seconds before the visitor signs in anew: a token lasts for fifteen minutes
@@ -37,7 +35,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
         address = on.start_web()
         jobs, ahead = str(sizes.repeating), str(notice(sizes.repeating))
         on.run("-m", "benchmarks.load", "recurring", jobs, ahead, str(EVERY), str(SPREAD))
-        with _visitor(address):
+        with visitor(address):
             time.sleep(sizes.settling_in)
             told = _looked_at(on, sizes, say)
         with on.connect() as connection:
@@ -56,39 +54,14 @@ def _looked_at(on: Fleet, sizes: Sizes, say: Callable[[str], None]) -> dict[str,
         time.sleep(max(0.0, begun + look * sizes.memory_every - time.monotonic()))
         on.check()
         seconds.append(round(time.monotonic() - begun, 1))
-        for kind, held in _resident(on).items():
+        for kind, held in resident(zip(KINDS, on.pids, strict=True)).items():
             mb.setdefault(kind, []).append(held)
         say(", ".join(f"{kind} {held[-1]:.0f} MB" for kind, held in mb.items()))
     return {"at_s": seconds, "mb": mb}
 
 
-def _resident(on: Fleet) -> dict[str, float]:
-    """Megabytes by kind of process: the one we started, and its children together."""
-    held = {}
-    for kind, process in zip(KINDS, on.processes, strict=True):
-        held[kind] = _megabytes(process.pid)
-        if children := _below(process.pid):
-            held[f"{kind}'s children"] = sum(_megabytes(child) for child in children)
-    return {kind: round(megabytes, 1) for kind, megabytes in held.items()}
-
-
-def _megabytes(process: int) -> float:
-    with suppress(OSError):  # one that has ended since holds nothing
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE / 2**20
-    return 0.0
-
-
-def _below(process: int) -> list[int]:
-    """The children of a process, and theirs."""
-    children = []
-    with suppress(OSError):
-        for thread in Path(f"/proc/{process}/task").iterdir():
-            children += [int(child) for child in (thread / "children").read_text().split()]
-    return children + [further for child in children for further in _below(child)]
-
-
 @contextmanager
-def _visitor(address: str) -> Iterator[None]:
+def visitor(address: str) -> Iterator[None]:
     """Somebody who looks at lists and makes jobs for as long as the block lasts."""
     over, errors = Event(), []
     body = json.dumps(job_of_tomorrow()).encode()

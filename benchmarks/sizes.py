@@ -43,9 +43,15 @@ class Sizes:
     long_history: int = 10_000_000
     looks: int = 7  # rounds of everything that is timed on either
     explained: int = 500_000  # executions stored while statements are explained
+    indexed: int = 200_000  # jobs in the due index while its slots are compared
+    partitioned: int = 400_000  # executions, a second apart: over the last days
     settling_in: int = 90  # seconds of the load before memory is looked at
     memory_every: int = 60  # seconds from look to look
     memory_looks: int = 10  # besides the first
+    soak_rate: int = 500  # executions a second
+    soak_every: int = 60  # seconds from look to look
+    soak_looks: int = 30
+    soak_kept: int = 300  # seconds that history is kept
 
 
 def quick(rounds: int) -> Sizes:
@@ -69,9 +75,15 @@ def quick(rounds: int) -> Sizes:
         long_history=50_000,
         looks=2,
         explained=100_000,
+        indexed=5_000,
+        partitioned=200_000,
         settling_in=5,
         memory_every=3,
         memory_looks=3,
+        soak_rate=50,
+        soak_every=10,
+        soak_looks=4,
+        soak_kept=40,
     )
 
 

@@ -18,6 +18,7 @@ from django.db import InterfaceError, OperationalError, connections, transaction
 
 from execution.metrics import count_settled
 from execution.outbox import Outbox
+from execution.spans import trace_of
 from execution.workshop import Finished
 from jobs import ledger
 from jobs.ledger import Claim
@@ -104,6 +105,7 @@ class Bookkeeper:
                     execution=str(claim.id),
                     attempt=claim.attempt,
                     request_id=claim.request_id,
+                    **trace_of(claim),
                     status=outcome.status.value,
                     reason="the lease ran out and the execution moved on",
                 )

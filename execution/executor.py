@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from threading import Condition
+from uuid import UUID
 
 import structlog
 
@@ -25,6 +26,7 @@ from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
 from execution.running import Running
 from execution.scribe import Scribe
+from execution.spans import trace_claimed, trace_of
 from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
@@ -34,6 +36,7 @@ logger = structlog.get_logger(__name__)
 
 MOST_UNWRITTEN = 1000  # outcomes: two of the bookkeeper's groups
 FOREVER = timedelta(days=365)
+MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
 
 
@@ -83,11 +86,14 @@ class Executor:
         with self.inbox.take(free, wait=wait) as offered:
             now = self.clock.now()
             claims = ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
+        if len(claims) < len(offered):
+            _tell_passed_over(offered, claims)
         with self._changed:
             self._held.update(claims)
             self._running.add(claims)
         self._submit(claims)
         count_claimed(claims)
+        trace_claimed(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
         self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
         return len(claims)
@@ -181,7 +187,11 @@ class Executor:
             self._changed.notify_all()
         for claim in ours:
             logger.warning(
-                "execution.lease_lost", execution=str(claim.id), attempt=claim.attempt, request_id=claim.request_id
+                "execution.lease_lost",
+                execution=str(claim.id),
+                attempt=claim.attempt,
+                request_id=claim.request_id,
+                **trace_of(claim),
             )
         self._scribe.forget(ours)
         self.workshop.interrupt(ours, LeaseLost)
@@ -197,3 +207,13 @@ def bundles(claims: Iterable[Claim], size: Bundle) -> Iterator[tuple[Claim, ...]
         alike[claim.task].append(claim)
     for task, of_task in alike.items():
         yield from batched(of_task, size(task))
+
+
+def _tell_passed_over(offered: Sequence[UUID], claims: Iterable[Claim]) -> None:
+    """Say which messages came to nothing: of executions that others have, that are over, or that no row knows.
+
+    The last is what a restored backup leaves behind. To tell them apart would take a look at the rows.
+    """
+    over = set(offered).difference(claim.id for claim in claims)
+    if over:
+        logger.info("executor.passed_over", executions=len(over), some=sorted(map(str, over))[:MOST_TOLD])

@@ -7,7 +7,6 @@ whatever the backlog. After a look that failed there are no numbers: old ones wo
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -53,21 +52,18 @@ class SystemGauges(Collector):
             "Above a minute, no recoverer keeps up.",
             value=_age(Execution.objects.overdue(now).values_list("wake_at", flat=True).first(), now),
         )
-        due = Job.objects.due(now).order_by("next_run_at")
         yield GaugeMetricFamily(
             "oldest_due_seconds",
             "How long the job that has been due longest has waited for a poller. Above seconds, none keeps up.",
-            value=_age(due.values_list("next_run_at", flat=True).first(), now),
+            value=_age(Job.objects.earliest_due(now), now),
         )
 
     def _present(self, now: datetime) -> Iterator[Metric]:
-        present = list(Presence.objects.present(now).values_list("role", "tasks"))
-        roles = Counter(role for role, _ in present)
+        roles, serving = Presence.objects.counted(now)
         yield GaugeMetricFamily(
             "pollers_alive", "Pollers heard of in the last seconds. Without one, nothing becomes due.", roles["poller"]
         )
         yield GaugeMetricFamily("recoverers_alive", "Recoverers heard of in the last seconds.", roles["recoverer"])
-        serving = Counter(task for role, tasks in present if role == "executor" for task in tasks)
         yield _by(
             "task",
             "executors_alive",

@@ -95,7 +95,7 @@ def count_sent(messages: Iterable[Message]) -> None:
 
 def count_claimed(claims: Iterable[Claim]) -> None:
     """Note how late those were that are tried for the first time."""
-    if late := [claim.late for claim in claims if claim.late is not None]:
+    if late := [claim.late for claim in claims if claim.late is not None and claim.attempt == 1]:
         LATE.observe_many(late)
 
 

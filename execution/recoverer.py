@@ -20,6 +20,7 @@ from execution.metrics import count_settled
 from execution.outbox import Outbox
 from execution.retry import WorkerLost
 from execution.runner import Runner
+from execution.spans import trace_ended, trace_of
 from execution.waiting import look_after
 from jobs import ledger
 from jobs.clock import Clock
@@ -30,7 +31,7 @@ from jobs.states import AttemptOutcome, Status
 logger = structlog.get_logger(__name__)
 
 SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
-COLUMNS = ("id", "job_id", "task", "priority", "status", "attempt", "recorded_at", "queued_at", "wake_at", "waits_for")
+COLUMNS = ("id", "job_id", "task", "priority", "status", "attempt", "queued_at", "wake_at", "waits_for")
 LONG_WAIT = 3  # times QUEUE_PATIENCE
 
 
@@ -101,6 +102,7 @@ class Recoverer:
         outcomes = [self.runner.failed(claim, _silence(claim), ended=AttemptOutcome.UNKNOWN) for claim in claims]
         led_to = ledger.settle(outcomes)
         count_settled(zip(claims, outcomes, led_to, strict=True))
+        trace_ended(zip(claims, outcomes, strict=True))
         for claim in claims:
             logger.warning(
                 "execution.worker_lost",
@@ -108,6 +110,7 @@ class Recoverer:
                 attempt=claim.attempt,
                 worker=claim.worker,
                 request_id=claim.request_id,
+                **trace_of(claim),
             )
         return (
             [claim for claim, status in zip(claims, led_to, strict=True) if status is Status.RETRYING],

@@ -23,6 +23,7 @@ from execution.models import WorkerKey
 from execution.outbox import Outbox
 from execution.retry import GiveUpNow, RetryLater, TimeLimitExceeded
 from execution.runner import Runner
+from execution.spans import trace_claimed, trace_ended
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.documents import storable_text
@@ -161,6 +162,7 @@ class Counter:
         usual = self.runner.limits.lease
         claims = ledger.claim(ids, worker=worker, now=now, until=now + usual)
         count_claimed(claims)
+        trace_claimed(claims)
         leased = [self._leased(claim, now) for claim in claims]
         ledger.heartbeat([(*one.claim.key, one.until) for one in leased if one.lease != usual])
         return leased
@@ -225,6 +227,7 @@ class Counter:
             led_to = ledger.settle([outcome for _, outcome in ended])
         settled = [(claim, outcome, status) for (claim, outcome), status in zip(ended, led_to, strict=True)]
         count_settled(settled)
+        trace_ended(ended)
         self.outbox.follow_up(settled)
         return {claim.key for claim, _, status in settled if status is not None}
 

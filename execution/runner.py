@@ -7,7 +7,7 @@ import random
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from execution.destinations import Destinations, MustWait, private
 from execution.hiding import opened_payload, scrubber_of
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
 from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
+from execution.spans import attempt
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.fingerprints import fingerprint
@@ -38,6 +39,8 @@ class Runner:
     patience: timedelta  # a retry this late, or a dead letter not buried by then, is for the recoverer
     largest_result: int  # bytes, as JSON
     destinations: Destinations
+    # Bound once: finding it again for each execution takes ten times as long as a line that is not to be written.
+    log: Any = field(default_factory=logger.bind, repr=False)
 
     def run(self, claim: Claim, run: Run) -> Outcome:
         """Call the handler. Whatever it raises becomes an outcome; nothing escapes."""
@@ -45,7 +48,10 @@ class Runner:
 
     def outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
         """What `answer` says of the claim: it returns the result, or what went wrong, or raises that."""
-        before = fields_within.set(partial(_told_of, claim))
+        return attempt(claim, self._outcome, answer)
+
+    def _outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
+        before = fields_within.set(claim.told)
         hidden = hide_within.set(scrubber := scrubber_of(claim))
         began = time.monotonic()
         try:
@@ -54,13 +60,13 @@ class Runner:
             if isinstance(result, BaseException):
                 raise result
             written = self._written(result if scrubber is None else scrubber.clean_document(result))
-            logger.info("execution.completed")
+            self.log.info("execution.completed")
         except MustWait as wait:
-            logger.info("execution.waits", reason=str(wait))
+            self.log.info("execution.waits", reason=str(wait))
             return self.waits(claim, wait)
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
-            logger.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
+            self.log.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
             return outcome
         finally:
             fields_within.reset(before)
@@ -190,16 +196,3 @@ class Runner:
                 "that are kept (MAX_RESULT_BYTES). Store it elsewhere and return where it is."
             )
         return text
-
-
-def _told_of(claim: Claim) -> dict[str, Any]:
-    """What every line of the log that is written meanwhile says of the execution."""
-    told = {
-        "execution": str(claim.execution_id),
-        "job": str(claim.job_id),
-        "tenant": str(claim.tenant_id),
-        "task": claim.task,
-        "attempt": claim.attempt,
-        "worker": claim.worker,
-    }
-    return told if claim.request_id is None else told | {"request_id": claim.request_id}

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from jobs import ledger
+from jobs.ledger import WaitingFor
 from jobs.models import Execution
 
-SHARE = 0.05  # of the time it has waited: whoever has waited for an hour need not look twice a second
+SHARE = 0.05  # of the time the other one has run: what has run for an hour need not be looked at twice a second
 
 
 def look_after(waiting: Sequence[Execution], *, now: datetime, look: timedelta, patience: timedelta) -> list[Execution]:
     """Return those that need wait no longer, to be sent; the others nap again. Call it in a transaction.
 
-    A nap is `look`, longer after a long wait, and at most `patience`.
+    A nap is `look`, longer behind one that has run for long, and at most `patience`. How long somebody has waited in
+    line says nothing of how soon the next one is over: a long line of short runs would catch up ever more slowly.
     """
     if not waiting:
         return []
@@ -28,8 +30,13 @@ def look_after(waiting: Sequence[Execution], *, now: datetime, look: timedelta, 
     naps = []
     for one in waiting:
         if not stands[one.id].over:
-            # Behind one that waits itself there is nothing to see: it is woken when that one is let go.
-            nap = patience if stands[one.id].waits else min(max(look, SHARE * (now - one.recorded_at)), patience)
-            naps.append((one.id, now + nap))
+            naps.append((one.id, now + _nap(stands[one.id], now, look, patience)))
     ledger.nap(naps)
     return free
+
+
+def _nap(other: WaitingFor, now: datetime, look: timedelta, patience: timedelta) -> timedelta:
+    # Behind one that waits itself there is nothing to see: it is woken when that one is let go.
+    if other.waits:
+        return patience
+    return min(max(look, SHARE * (now - (other.since or now))), patience)

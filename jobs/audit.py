@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 from accounts.models import User
 from jobs import ledger
@@ -33,11 +34,24 @@ def write(
     action: str, job: Job, actor: User | None, *, before: dict[str, Any] | None, after: dict[str, Any] | None
 ) -> None:
     """Call it in the transaction of the act, so that neither stands without the other."""
+    write_other(action, actor, tenant=job.tenant_id, job=job.pk, before=before, after=after)
+
+
+def write_other(
+    action: str,
+    actor: User | None,
+    *,
+    tenant: UUID,
+    job: UUID | None,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+) -> None:
+    """The same for an act on something that is no job, though it may be about one."""
     AuditEvent.objects.create(
-        tenant_id=job.tenant_id,
+        tenant_id=tenant,
         actor=actor,
         action=action,
-        job=job,
+        job_id=job,
         before=before,
         after=after,
         at=database_now(),  # what a job was at some due time is told by these times

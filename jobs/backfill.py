@@ -26,7 +26,7 @@ from jobs.models import Execution, Job
 from jobs.occurrences import InvalidWindow, list_occurrences
 from jobs.outcomes import Outcome
 from jobs.states import Cause, IllegalMove, JobStatus, Status
-from scheduler_project.request_ids import current_request_id
+from scheduler_project.origin import Origin, current_origin
 from scheduling.recurrence.instants import write_instant
 
 logger = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ FASTEST = 6000  # executions a minute: more would be no throttle
 WITHOUT_A_RUN = (Outcome.SKIPPED, Outcome.MISSED)
 COLUMNS = (
     *("id", "job_id", "tenant_id", "task", "priority", "cause", "status", "attempt", "forgiven"),
-    *("due_at", "not_before", "wake_at", "recorded_at", "worker", "error", "reason", "request_id"),
+    *("due_at", "not_before", "wake_at", "recorded_at", "worker", "error", "reason", *Origin._fields),
 )
 
 
@@ -107,11 +107,11 @@ def backfill(job: Job, *, start: datetime, end: datetime, rate: int = RATE, acto
 
 def _rows(job: Job, made: Backfill, *, now: datetime) -> list[tuple[Any, ...]]:
     starts = [now + place * made.interval for place in range(len(made.due_times))]
-    request_id = current_request_id()
+    origin = current_origin()
     alike = (job.id, job.tenant_id, job.task, int(job.priority), Cause.BACKFILL.value, Status.SCHEDULED.value)
     return [
         # Woken when it may start: the recoverer is what sends it.
-        (execution_id(job.id, due, Cause.BACKFILL), *alike, 0, 0, due, start, start, now, "", "", "", request_id)
+        (execution_id(job.id, due, Cause.BACKFILL), *alike, 0, 0, due, start, start, now, "", "", "", *origin)
         for due, start in zip(made.due_times, starts, strict=True)
     ]
 

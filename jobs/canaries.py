@@ -22,7 +22,7 @@ from jobs.models import Execution, Replay
 from jobs.models.execution import ExecutionQuerySet
 from jobs.sealing import get_seal
 from jobs.states import FINAL, ReplayState, Status
-from scheduler_project.request_ids import current_request_id
+from scheduler_project.origin import current_origin
 
 logger = structlog.get_logger(__name__)
 
@@ -46,13 +46,13 @@ def replay_carefully(
         replay = Replay.objects.create(
             tenant=tenant,
             actor=actor,
-            request_id=current_request_id(),
             payload=_kept(found, payload, tenant),
             canaries=[str(one) for one in tried],
             # Job by job, so that each is told of in few audit events.
             others=[str(pk) for pk, _ in found if pk not in first],
             look_at=now,
             created_at=now,
+            **current_origin()._asdict(),
         )
         take_out_later(tried)
     return replay
@@ -113,7 +113,7 @@ def _replay_more(replay: Replay, now: datetime) -> None:
     chunk = [UUID(pk) for pk in replay.others[replay.gone_through : replay.gone_through + CHUNK]]
     if chunk:
         payload = get_seal().opened(replay.payload, replay.tenant_id)
-        replayed = replay_these(chunk, actor=replay.actor, payload=payload, now=now, request_id=replay.request_id)
+        replayed = replay_these(chunk, actor=replay.actor, payload=payload, now=now, origin=replay.origin)
         replay.advance(gone_through=len(chunk), replayed=len(replayed), now=now)
     if replay.gone_through >= len(replay.others):
         replay.finish(now)
@@ -138,7 +138,6 @@ def _replay_first(ids: Sequence[UUID], count: int, *, actor: User | None, payloa
         chunk = ids[place : place + count - len(replayed)]
         place += len(chunk)
         replayed += [
-            one.pk
-            for one in replay_these(chunk, actor=actor, payload=payload, now=now, request_id=current_request_id())
+            one.pk for one in replay_these(chunk, actor=actor, payload=payload, now=now, origin=current_origin())
         ]
     return replayed

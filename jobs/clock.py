@@ -38,13 +38,15 @@ class DatabaseClock:
         self._ask_at = 0.0
 
     def now(self) -> datetime:
-        if time.monotonic() >= self._ask_at:
+        since = time.monotonic()
+        if since >= self._ask_at:
             with self._lock:
                 if time.monotonic() >= self._ask_at:
                     self._ask()
+            since = time.monotonic()
         assert self._told is not None, "whoever could not be told has failed above"
         told, at = self._told  # read in one step, so that they belong together
-        return told + timedelta(seconds=time.monotonic() - at)
+        return told + timedelta(seconds=since - at)
 
     def _ask(self) -> None:
         try:

@@ -32,7 +32,7 @@ from jobs.models.execution import ExecutionQuerySet
 from jobs.payloads import accepted, has_marks
 from jobs.redaction import redacted
 from jobs.states import Status
-from scheduler_project.request_ids import current_request_id
+from scheduler_project.origin import Origin, current_origin
 
 logger = structlog.get_logger(__name__)
 
@@ -99,7 +99,7 @@ def replay(executions: ExecutionQuerySet, *, actor: User | None, payload: Any = 
     """
     found = find(executions.replayable(), most)
     check_payload(found, payload)
-    told = {"actor": actor, "payload": payload, "now": database_now(), "request_id": current_request_id()}
+    told = {"actor": actor, "payload": payload, "now": database_now(), "origin": current_origin()}
     return _act("replay", found, lambda chunk: replay_these(chunk, **told))
 
 
@@ -118,13 +118,13 @@ def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = 
 
 
 def replay_these(
-    chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime, request_id: str | None
+    chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime, origin: Origin
 ) -> list[Execution]:
     """Have those that are still dead run again, and write it down. Call it in a transaction."""
     after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": redacted(payload)})
     replayed: list[Execution] = []
     for ids, fitted in [(chunk, None)] if payload is None else _fitted(chunk, payload):
-        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted, request_id)
+        replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted, origin)
     _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
     return replayed
 

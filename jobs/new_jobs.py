@@ -22,7 +22,7 @@ from jobs.payloads import accepted
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
 from jobs.terms import terms_of
-from scheduler_project.request_ids import current_request_id
+from scheduler_project.origin import current_origin
 from scheduling.recurrence import InvalidSchedule
 from scheduling.upcoming import NewSchedules
 
@@ -75,9 +75,9 @@ class Maker:
         self._of_all = AT_FIRST | {
             "tenant_id": tenant.pk,
             "owner_id": owner,
-            "request_id": current_request_id(),
             "created_at": now,
             "updated_at": now,
+            **current_origin()._asdict(),
         }
 
     def made_or_refused(self, wanted: NewJob, pk: UUID) -> Job | Refusal:

@@ -20,7 +20,7 @@ from django.db.models import Model, QuerySet
 
 from jobs.clock import database_now
 from jobs.ids import lowest_id
-from jobs.models import AuditEvent, Execution, Horizon, Job, JobTerm, LogLine, Progress
+from jobs.models import AuditEvent, Execution, Horizon, Incident, Job, JobTerm, LogLine, Notice, Progress
 from jobs.models.audit import CHANGES
 from jobs.models.horizon import OF_ALL
 
@@ -90,6 +90,8 @@ class Pruner:
             before = now - kept.history
             own = Execution.objects.order_by("pk").values_list("pk", flat=True)
             yield from self._by_due_time("executions", own, "pk", before, partial(_forget_all, before))
+            yield from self._by_age("incidents", Incident.objects.filter(recovered_at__lt=before), before)
+            yield from self._by_age("notices", Notice.objects.filter(try_at=None), before)
         if kept.runs is not None:
             yield from self._by_count(kept.runs)
         if kept.audit is not None:
@@ -107,6 +109,11 @@ class Pruner:
             # Over for so long, too: what was due last year may have run this morning.
             over = Execution.objects.filter(pk__in=window, finished_at__lt=before).forgettable()
             yield Step(what, forget(list(over.values_list("pk", flat=True))))
+
+    def _by_age(self, what: str, over: QuerySet, before: datetime) -> Iterator[Step]:
+        """Through all that was made before. What is not `over` stays."""
+        for window in self._windows(over.model, before):
+            yield Step(what, _delete(over.filter(pk__in=window)))
 
     def _by_count(self, most: int) -> Iterator[Step]:
         after = NOBODY
@@ -147,13 +154,17 @@ class Pruner:
         return {pk: action for pk, at, action in rows if at < before}
 
     def _jobs(self, before: datetime) -> Iterator[Step]:
-        after, end = NOBODY, lowest_id(before)
-        while window := list(
-            Job.objects.filter(pk__gt=after, pk__lt=end).order_by("pk").values_list("pk", flat=True)[: self._batch]
-        ):
-            after = window[-1]
+        for window in self._windows(Job, before):
             ended = Job.objects.filter(pk__in=window, updated_at__lt=before).ended()
             yield Step("jobs", _forget_jobs(list(ended.values_list("pk", flat=True))))
+
+    def _windows(self, model: type[Model], before: datetime) -> Iterator[list[UUID]]:
+        """All that was made before, so many at a time, by ids that carry that time."""
+        after, end = NOBODY, lowest_id(before)
+        rows = model._default_manager.order_by("pk").values_list("pk", flat=True)
+        while window := list(rows.filter(pk__gt=after, pk__lt=end)[: self._batch]):
+            after = window[-1]
+            yield window
 
 
 def _forget(executions: list[UUID]) -> int:
@@ -188,4 +199,5 @@ def _forget_jobs(jobs: list[UUID]) -> int:
 
 
 def _delete(rows: QuerySet[Model]) -> int:
-    return rows.delete()[0]
+    """How many are gone, not counting what went with them."""
+    return rows.delete()[1].get(rows.model._meta.label, 0)

@@ -24,7 +24,7 @@ from jobs.payloads import accepted
 from jobs.policies import check_policies, recurs
 from jobs.sealing import get_seal
 from jobs.states import FINAL, Cause, ChangedMeanwhile, IllegalMove, JobStatus, Status
-from scheduler_project.request_ids import current_request_id
+from scheduler_project.origin import current_origin
 from scheduling.index import announce
 from scheduling.upcoming import NEVER, first_run, next_run, read_new
 
@@ -184,7 +184,7 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
         new = ledger.NewExecution(job.id, job.tenant_id, job.task, job.priority, now, Cause.RUN_NOW)
         # Overdue from the start: the recoverer is what sends it.
         ledger.record([new], [], now=now, wake_at=now)
-        Execution.objects.filter(pk=new.id).update(request_id=current_request_id())
+        Execution.objects.filter(pk=new.id).update(**current_origin()._asdict())
     return Execution.objects.select_related("job").get(pk=new.id)
 
 

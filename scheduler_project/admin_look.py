@@ -80,6 +80,8 @@ UNFOLD: dict[str, Any] = {
                     _item("Jobs", "event_repeat", "admin:jobs_job_changelist", "jobs.view_job"),
                     _item("Executions", "history", "admin:jobs_execution_changelist", "jobs.view_execution"),
                     _item("Dead letters", "report", "admin:dead_letters", "jobs.view_execution"),
+                    _item("Incidents", "notifications_active", "admin:jobs_incident_changelist", "jobs.view_incident"),
+                    _item("Alerts", "notifications", "admin:jobs_alertrule_changelist", "jobs.view_alertrule"),
                     _item("Calendar", "calendar_month", "admin:calendar", "jobs.view_job"),
                     _item("Workers", "memory", "admin:workers", "jobs.view_execution"),
                 ],

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning, register
 
 from execution.outbound import guard_of
+from jobs.alerts.operators import undeliverable
 
 PUNCTUAL = (
     "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
@@ -50,6 +51,13 @@ def too_few_connections(size: int, threads: int) -> list[CheckMessage]:
             id="punctual.W001",
         )
     ]
+
+
+@register(PUNCTUAL)
+def alerts_that_reach_somebody(**options: Any) -> list[CheckMessage]:
+    faults = undeliverable(settings.ALERT_EMAILS, settings.ALERT_WEBHOOK, settings.ALERT_WEBHOOK_SECRET)
+    hint = "ALERT_EMAILS=oncall@example.com,ops@example.com ALERT_WEBHOOK=https://… ALERT_WEBHOOK_SECRET=whsec_…"
+    return [Error(fault, hint=hint, id="punctual.E004") for fault in faults]
 
 
 @register(PUNCTUAL)

@@ -25,6 +25,10 @@ UNTIL_GIVEN_UP = {
     "tcp_user_timeout": 20_000,  # milliseconds for what was sent to be acknowledged
 }
 
+COLLECTORS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+TRACING_NEEDS = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+OTLP = "http/protobuf"
+
 
 def env_seconds(name: str, default: float) -> timedelta:
     """A positive length of time, given in seconds."""
@@ -138,6 +142,30 @@ def env_email(name: str) -> dict[str, Any]:
         )
     options = {f"{backend.upper()}_{key.upper()}": value for key, value in parse_qsl(urlsplit(url).query)}
     return {"EMAIL_BACKEND": f"anymail.backends.{backend}.EmailBackend", "ANYMAIL": options}
+
+
+def env_tracing(name: str) -> bool:
+    """Whether spans are exported: as `name` says, and where it is silent, whether there is somewhere to send them."""
+    collectors = [collector for collector in COLLECTORS if os.environ.get(collector, "").strip()]
+    disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    if not env.bool(name, default=bool(collectors) and not disabled):
+        return False
+    asked = f"{name} is on" if name in os.environ else f"{collectors[0]} is set"
+    try:
+        missing = [needed for needed in TRACING_NEEDS if find_spec(needed) is None]
+    except ModuleNotFoundError:
+        missing = list(TRACING_NEEDS)
+    if missing:
+        raise ImproperlyConfigured(
+            f"{asked}, and what tracing needs is not installed: pip install '.[tracing]', or set {name}=false."
+        )
+    protocol = os.environ.get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") or os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL")
+    if protocol not in (None, "", OTLP):
+        raise ImproperlyConfigured(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL={protocol!r} is not spoken here, {OTLP} is. Leave it out, and name the "
+            "collector's port for that, mostly 4318."
+        )
+    return True
 
 
 def kept_secret(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Web server, poller, executor and recoverer under one command: for trying it, and for one small machine."""
+"""Web server, poller, executor, recoverer and watcher under one command: for trying it, and for one small machine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from datetime import timedelta
 from threading import Event, Thread
 
 from django.conf import settings
-from django.db import connections
 
 from execution.metrics import InFlight
 from execution.processes import make_executor, make_gauges, make_recoverer
 from execution.registry import registry
-from scheduler_project.loop import Daemon, run_until_stopped
+from jobs.alerts.gauges import IncidentGauges
+from jobs.alerts.processes import make_courier, make_watcher
+from scheduler_project.loop import Daemon, in_a_thread
 from scheduler_project.metrics import exported
 from scheduler_project.presence import Announcer
+from scheduler_project.tracing import traced
 from scheduler_project.web import WebServer
 from scheduling.gauges import IndexGauges
 from scheduling.processes import make_poller
@@ -28,7 +30,7 @@ class Everything:
         self.web = web
         self.stop = stop
         self.metrics_port = metrics_port
-        self._metrics = ExitStack()
+        self._watched = ExitStack()
         self._threads: list[Thread] = []
         self._announcers: list[Announcer] = []
 
@@ -37,12 +39,18 @@ class Everything:
         self.web.start()
         self._executor = make_executor()
         self._poller = make_poller()
+        self._courier = make_courier()
         self._export()
+        self._watched.enter_context(traced("all"))
         self._executor.start()
-        self._run(self._poller, settings.POLL_INTERVAL)
-        self._run(self._executor, AT_ONCE)
-        self._run(make_recoverer(), settings.RECOVER_INTERVAL)
-        self._announce()
+        executor = self._executor
+        holding, tasks = (lambda: executor.holding), registry.names()
+        seen = Announcer("executor", holding=holding, room=executor.threads, tasks=tasks)
+        self._run(self._poller, settings.POLL_INTERVAL, Announcer("poller"))
+        self._run(executor, AT_ONCE, seen)
+        self._run(make_recoverer(), settings.RECOVER_INTERVAL, Announcer("recoverer"))
+        self._run(make_watcher(), settings.WATCH_INTERVAL, Announcer("watcher"))
+        self._threads.append(in_a_thread(self._courier, interval=settings.COURIER_INTERVAL, stop=self.stop))
         return self.web.wait_until_ready(self.stop)
 
     def wait(self) -> bool:
@@ -60,36 +68,23 @@ class Everything:
             thread.join()
         self._poller.stop()
         self._executor.stop(settings.STOP_GRACE)
+        self._courier.stop()
         for announcer in self._announcers:
             announcer.stop()
-        self._metrics.close()
+        self._watched.close()
 
     def _export(self) -> None:
         """Show the numbers of all but the web, which shows its own."""
-        self._metrics.enter_context(
+        self._watched.enter_context(
             exported(
                 self.metrics_port,
                 counted=[InFlight(registry.local_names(), self._executor.held_tasks)],
-                looked=[make_gauges(), IndexGauges(self._poller.index)],
+                looked=[make_gauges(), IndexGauges(self._poller.index), IncidentGauges()],
             )
         )
 
-    def _announce(self) -> None:
-        executor = self._executor
-        holding, tasks = (lambda: executor.holding), registry.names()
-        self._announcers = [
-            Announcer("executor", holding=holding, room=executor.threads, tasks=tasks),
-            Announcer("poller"),
-            Announcer("recoverer"),
-        ]
-        for announcer in self._announcers:
-            announcer.start()
-
-    def _run(self, daemon: Daemon, interval: timedelta) -> None:
-        def run() -> None:
-            run_until_stopped(daemon, interval=interval, stop=self.stop)
-            connections.close_all()
-
-        thread = Thread(target=run, name=type(daemon).__name__.lower(), daemon=True)
-        thread.start()
-        self._threads.append(thread)
+    def _run(self, daemon: Daemon, interval: timedelta, announcer: Announcer) -> None:
+        running = in_a_thread(daemon, interval=interval, stop=self.stop, after_round=announcer.round_ended)
+        self._threads.append(running)
+        announcer.start()
+        self._announcers.append(announcer)

@@ -13,6 +13,7 @@ import structlog
 from django.core.exceptions import ImproperlyConfigured
 
 from jobs.redaction import Scrubber
+from scheduler_project import tracing
 
 # What every line within has besides its own fields, made only when a line is written: most executions write none.
 fields_within: ContextVar[Callable[[], Mapping[str, Any]] | None] = ContextVar("fields_within", default=None)
@@ -23,8 +24,11 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 FORMS = ("auto", "json", "text")
 
 
-def configure_logging(*, level: str, form: str) -> None:
-    """Send everything at or above `level` to standard error, as `json`, as `text`, or as suits what reads it."""
+def configure_logging(*, level: str, form: str, traced: bool = False) -> None:
+    """Send everything at or above `level` to standard error, as `json`, as `text`, or as suits what reads it.
+
+    Where this process is `traced`, lines name the span that they are written in.
+    """
     if level not in LEVELS:
         raise ImproperlyConfigured(f"LOG_LEVEL={level!r} is none of {', '.join(LEVELS)}.")
     if form not in FORMS:
@@ -33,6 +37,7 @@ def configure_logging(*, level: str, form: str) -> None:
     shared = [
         structlog.contextvars.merge_contextvars,
         _merge_fields_within,
+        *([_merge_span] if traced else []),
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.PositionalArgumentsFormatter(),
@@ -57,7 +62,12 @@ def configure_logging(*, level: str, form: str) -> None:
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
             "root": {"handlers": ["stderr"], "level": level},
             # pika tells every step of every connection attempt; what matters we say ourselves.
-            "loggers": {"pika": {"level": "CRITICAL"}, "django.request": {"level": "ERROR"}},
+            # The same goes for OpenTelemetry, whenever a collector does not answer.
+            "loggers": {
+                "pika": {"level": "CRITICAL"},
+                "opentelemetry": {"level": "CRITICAL"},
+                "django.request": {"level": "ERROR"},
+            },
         }
     )
     structlog.configure(
@@ -71,6 +81,10 @@ def configure_logging(*, level: str, form: str) -> None:
 def _merge_fields_within(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     make = fields_within.get()
     return event if make is None else {**make(), **event}
+
+
+def _merge_span(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    return {**tracing.current_ids(), **event}
 
 
 def _hide(logger: Any, method: str, line: str) -> str:

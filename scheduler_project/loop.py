@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from datetime import timedelta
 from threading import Event, Thread
-from typing import Protocol
+from typing import Any, Protocol
 
 import structlog
 from django.conf import settings
@@ -25,11 +26,21 @@ class Daemon(Protocol):
         """Do one round of work and return how much was done; 0 lets the loop nap."""
 
 
-def run_until_stopped(daemon: Daemon, *, interval: timedelta, stop: Event) -> None:
-    """Tick until `stop` is set. A failed round is tried again, later and later, never given up."""
+def run_until_stopped(
+    daemon: Daemon,
+    *,
+    interval: timedelta,
+    stop: Event,
+    beats: bool = True,
+    after_round: Callable[[], None] = lambda: None,
+) -> None:
+    """Tick until `stop` is set, and call `after_round` each time. A failed round is tried again, never given up.
+
+    With `beats`, the pulse of the process is this loop's: it says nothing of the others.
+    """
     keep_what_is_loaded()
     name = type(daemon).__name__.lower()
-    pulse = Pulse(settings.PULSE_FILE)
+    pulse = Pulse(settings.PULSE_FILE if beats else "")
     failures = 0
     while not stop.is_set():
         pulse.beat()
@@ -48,8 +59,21 @@ def run_until_stopped(daemon: Daemon, *, interval: timedelta, stop: Event) -> No
             if failures:
                 logger.info(f"{name}.working_again", failed_rounds=failures)
             failures = 0
+        after_round()
         if not did_work:
             stop.wait(nap)
+
+
+def in_a_thread(daemon: Daemon, *, stop: Event, **options: Any) -> Thread:
+    """The same, beside whatever else this process does; join it when `stop` is set."""
+
+    def run() -> None:
+        run_until_stopped(daemon, stop=stop, **options)
+        connections.close_all()
+
+    thread = Thread(target=run, name=type(daemon).__name__.lower(), daemon=True)
+    thread.start()
+    return thread
 
 
 def stop_on_signals() -> Event:

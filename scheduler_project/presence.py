@@ -1,15 +1,18 @@
 """Says that a process is there, every other second, to whoever looks at the workers.
 
-From a thread of its own, so that a busy process is seen as busy and not as gone. Nothing depends on it: while the
-database is away nothing is said, and nobody waits for it.
+From a thread of its own, so that a busy process is seen as busy and not as gone. That thread would go on while the loop
+hangs, so it also says when a round ended last. Nothing depends on it: while the database is away nothing is said, and
+nobody waits for it.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Thread
 
@@ -49,6 +52,7 @@ class Announcer:
             tasks=list(tasks),
         )
         self._holding = holding
+        self._round_ended = time.monotonic()
         self._stopped = Event()
         self._thread = Thread(target=self._run, name=f"{role}-presence", daemon=True)
 
@@ -59,16 +63,21 @@ class Announcer:
         self._stopped.set()
         self._thread.join()
 
+    def round_ended(self) -> None:
+        """Called by the loop, after each round, however it ended."""
+        self._round_ended = time.monotonic()
+
     def say(self) -> None:
         """Write that we are here now, and forget who has not been for long."""
         now = database_now()
         self._row.since = self._row.since or now
         self._row.seen_at, self._row.holding = now, self._holding()
+        self._row.round_at = now - timedelta(seconds=time.monotonic() - self._round_ended)
         Presence.objects.bulk_create(
             [self._row],
             update_conflicts=True,
             unique_fields=["id"],
-            update_fields=["seen_at", "since", "holding", "room", "tasks", "version"],
+            update_fields=["seen_at", "round_at", "since", "holding", "room", "tasks", "version"],
         )
         Presence.objects.forgotten(now).delete()
 
@@ -99,11 +108,11 @@ class Announcer:
 @contextmanager
 def announced(
     role: str, *, holding: Callable[[], int] = lambda: 0, room: int = 0, tasks: Sequence[str] = ()
-) -> Iterator[None]:
+) -> Iterator[Announcer]:
     """Be seen for as long as the block lasts."""
     announcer = Announcer(role, holding=holding, room=room, tasks=tasks)
     announcer.start()
     try:
-        yield
+        yield announcer
     finally:
         announcer.stop()

@@ -18,6 +18,7 @@ from scheduler_project.env import (
     env_object,
     env_seconds,
     env_server,
+    env_tracing,
     kept_secret,
 )
 from scheduler_project.logs import configure_logging
@@ -34,7 +35,7 @@ DATABASES = {
         pool_size=env_count("DATABASE_POOL_SIZE", 20),  # connections a process may hold
     )
 }
-REDIS_URL = env_server("REDIS_URL", ("redis", "rediss", "unix"))
+REDIS_URL = env_server("REDIS_URL", ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
 AMQP_URL = env_server("AMQP_URL", ("amqp", "amqps"))
 EMBEDDED = DATABASES["default"]["ENGINE"].endswith("sqlite3") and not REDIS_URL and not AMQP_URL
 NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and RabbitMQ name: lets systems share servers
@@ -42,6 +43,7 @@ NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and R
 # Scheduling.
 POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's nap: the most it adds to a lone job
 POLL_BATCH = env_count("POLL_BATCH", 1000)  # jobs a round, at most; larger saves little and delays the first
+DUE_INDEX_SLOTS = env_count("DUE_INDEX_SLOTS", 1)  # parts of the due index in Redis: a cluster spreads them over nodes
 POLL_LEASE = env_seconds("POLL_LEASE", 15)  # how long a dead poller's jobs stay hidden
 MISFIRE_GRACE = env_seconds("MISFIRE_GRACE", 60)  # found later than this, a job goes by its misfire policy
 MISFIRE_ROWS = env_count("MISFIRE_ROWS", policies.MISFIRE_ROWS)  # of missed due times, a job: the last covers the rest
@@ -55,9 +57,13 @@ PULSE_FILE = env.str("PULSE_FILE", default="")  # touched once a second while a 
 WEB_WORKERS = env_count("WEB_WORKERS", 1)  # web processes behind one port: about one a processor that has nothing else
 
 # Metrics. The web's are at /metrics beside all else it serves; the other processes have a port each.
-METRICS_PORT = env_limit("METRICS_PORT", 0)  # of pollers, executors and recoverers, or --metrics-port; 0: not served
+METRICS_PORT = env_limit("METRICS_PORT", 0)  # of every process but the web, or --metrics-port; 0: not served
 METRICS_HOST = env.str("METRICS_HOST", default="0.0.0.0")  # where that port is: a Prometheus is mostly elsewhere
 METRICS_LOOK = env_seconds("METRICS_LOOK", 5)  # between two reads of what has to be asked for, such as queue depths
+
+# Tracing, from a request to the handlers it leads to: an extra, see docs/tracing.md. What OpenTelemetry's own variables
+# (OTEL_…) say of collectors, names and samplers goes.
+TRACING = env_tracing("TRACING")  # unless it is said: whether OTEL_EXPORTER_OTLP_ENDPOINT names a collector
 
 # Execution.
 EXECUTOR_THREADS = env_count("EXECUTOR_THREADS", 8)  # handlers running at once in one executor
@@ -102,6 +108,20 @@ DESTINATION_PATIENCE = env_seconds("DESTINATION_PATIENCE", 86_400)  # down for l
 DESTINATION_PACE = env_count("DESTINATION_PACE", 5)  # executions a second, right after it has answered
 DESTINATION_PACE_DOUBLES = env_seconds("DESTINATION_PACE_DOUBLES", 5)  # twice as many a second after each of these
 DESTINATION_PACE_CAP = env_count("DESTINATION_PACE_CAP", 200)  # executions a second: from there on it is taken for well
+
+# Alerts: what watchers notice, and whom they tell besides those that rules name. See docs/alerts.md.
+WATCH_INTERVAL = env_seconds("WATCH_INTERVAL", 5)  # between two looks: what is wrong is noticed this much later
+COURIER_INTERVAL = env_seconds("COURIER_INTERVAL", 1)  # between two looks at whether there is a notice to be sent
+MISSED_AFTER = env_seconds("MISSED_AFTER", 30)  # a job due for so long has missed its time: no poller is that slow
+LATE_AFTER = env_seconds("LATE_AFTER", 60)  # an execution that could have started so long ago is late
+ABSENT_AFTER = env_seconds("ABSENT_AFTER", 20)  # without a poller or recoverer: a restart takes less
+ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])  # who runs Punctual: told of the system, and all that is missed
+ALERT_WEBHOOK = env.str("ALERT_WEBHOOK", default="")  # … and a URL that is told the same
+ALERT_WEBHOOK_SECRET = env.str("ALERT_WEBHOOK_SECRET", default="")  # what that is signed with: whsec_ and base64
+ALERT_PAUSE = env_seconds("ALERT_PAUSE", 60)  # between two notices to them; what comes in between goes into the next
+NOTICE_RETRIES = env_count("NOTICE_RETRIES", 12)  # of a notice that cannot be delivered, from RETRY_BASE on: 2 hours
+WATCHER_PING_URL = env.str("WATCHER_PING_URL", default="")  # asked by watchers: who waits for it knows when they die
+WATCHER_PING_EVERY = env_seconds("WATCHER_PING_EVERY", 60)
 
 # Workers in other languages.
 REMOTE_TASKS = env_object("REMOTE_TASKS")  # what they run: {"name": {"schema": …}}, or a file with it; docs/workers.md
@@ -249,6 +269,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "scheduler_project.request_ids.RequestIds",
+    *(["scheduler_project.tracing.requests.TraceRequests"] if TRACING else []),
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "scheduler_project.middleware.TolerateTrailingSlash",
     "scheduler_project.middleware.AnswerMachines",  # before any that asks for the host's name
@@ -353,4 +374,6 @@ SPECTACULAR_SETTINGS = {
 }
 
 LOGGING_CONFIG = None
-configure_logging(level=env.str("LOG_LEVEL", default="INFO"), form=env.str("LOG_FORMAT", default="auto"))
+configure_logging(
+    level=env.str("LOG_LEVEL", default="INFO"), form=env.str("LOG_FORMAT", default="auto"), traced=TRACING
+)

@@ -12,9 +12,11 @@ from typing import Any
 import yaml
 from django.core.management import get_commands, load_command_class
 from granian.cli import cli as granian
+from opentelemetry.sdk import environment_variables as opentelemetry
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT_BY_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
+READ_BY_OPENTELEMETRY = {name for name in vars(opentelemetry) if name.startswith("OTEL_")}
 PRODUCTION_NEEDS = {"SECRET_KEY", "JWT_SIGNING_KEY", "SECRETS_KEY", "ALLOWED_HOSTS"}
 FULL_MODE_NEEDS = {"DATABASE_URL", "REDIS_URL", "AMQP_URL"}
 PINNED = re.compile(r":v?\d+\.\d+(\.\d+)?[\w.-]*$")
@@ -44,7 +46,7 @@ def settings_read() -> frozenset[str]:
 def unknown(names: Iterable[str]) -> set[str]:
     """Those that nothing reads: a misspelt one would be ignored without a word."""
     served = {f"GRANIAN_{parameter.name.upper()}" for parameter in granian.params}
-    return set(names) - settings_read() - served - KEPT_BY_OTHERS
+    return set(names) - settings_read() - served - KEPT_BY_OTHERS - READ_BY_OPENTELEMETRY
 
 
 def parse_command(command: list[str]) -> None:

@@ -1,10 +1,21 @@
-"""Schedules of every kind, for tests of what holds for all of them."""
+"""Schedules of every kind, for tests of what holds for all of them, and the refusal of what is none."""
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import strategies as st
 
-from scheduling.recurrence import Bounded, Cron, Every, Jittered, Once, OnGap, OnRepeat
+from scheduling.recurrence import (
+    Bounded,
+    Cron,
+    Every,
+    InvalidSchedule,
+    Jittered,
+    Once,
+    OnGap,
+    OnRepeat,
+    parse_schedule,
+)
 from scheduling.recurrence.expressions import LONGEST_EXPRESSION, compile_expression
 
 ZONES = (
@@ -84,3 +95,13 @@ def jittered(draw: st.DrawFn) -> Jittered:
 
 
 recurrences = st.one_of(st.builds(Once, instants), intervals, crons(), bounded(), jittered())
+
+
+READ_AT = datetime(2027, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
+
+
+def refusal(data: object) -> InvalidSchedule:
+    """Return how a schedule that is read at READ_AT is refused."""
+    with pytest.raises(InvalidSchedule) as caught:
+        parse_schedule(data, now=READ_AT)
+    return caught.value

@@ -36,3 +36,4 @@ DATABASES["default"]["TEST"] = (
     else {"NAME": f"test_punctual_{os.getpid()}"}
 )
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # the real one is slow on purpose
+WHITENOISE_AUTOREFRESH = True  # files are found when asked for; to find all takes long, and each test's client would

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
-import redis
 import structlog
-from redis.backoff import ConstantBackoff
-from redis.retry import Retry
 
 from accounts.limits.base import Allowance, Buckets, BucketsUnavailable, Draw
+from scheduler_project.redis_client import FAILURES, Client, connect
 
 logger = structlog.get_logger(__name__)
 
@@ -45,16 +44,18 @@ return answers
 
 class RedisBuckets(Buckets):
     def __init__(self, url: str, *, prefix: str = "") -> None:
-        self._redis = redis.Redis.from_url(
-            url,
-            socket_timeout=TIMEOUT,
-            socket_connect_timeout=TIMEOUT,
-            # Once, for a connection that was closed while idle. A draw that is repeated costs one token too many.
-            retry=Retry(ConstantBackoff(0.01), retries=1),
-        )
-        self._prefix = f"{prefix}{{punctual}}:bucket:"
-        self._take = self._redis.register_script(TAKE)
+        self._url = url
+        self._prefix = f"{prefix}{{punctual}}:bucket:"  # the braces keep all of them on one node of a cluster
         self._ask_at = 0.0  # by the monotonic clock; 0 while it answers
+
+    @cached_property
+    def _redis(self) -> Client:
+        # Asked once more for a connection that was closed while idle. A draw that is repeated costs one token too many.
+        return connect(self._url, timeout=TIMEOUT, pause=0.01)
+
+    @cached_property
+    def _take(self) -> Any:
+        return self._redis.register_script(TAKE)
 
     def take(self, allowances: Sequence[Allowance]) -> list[Draw]:
         keys = [self._prefix + one.name for one in allowances]
@@ -68,7 +69,7 @@ class RedisBuckets(Buckets):
             raise BucketsUnavailable("Redis did not answer a moment ago.")
         try:
             answer = question()
-        except redis.RedisError as error:
+        except FAILURES as error:
             if not self._ask_at:
                 logger.warning("limits.unavailable", error=str(error), remedy="requests are let through meanwhile")
             self._ask_at = time.monotonic() + PAUSE

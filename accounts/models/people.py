@@ -49,6 +49,7 @@ class Tenant(models.Model):
     members = models.ManyToManyField(User, through="Membership", related_name="tenants")
     senders = models.JSONField(
         default=list,
+        db_default=models.Value([], models.JSONField()),  # for releases that do not know of it: docs/operations.md
         blank=True,
         validators=[check_senders],
         help_text='Addresses its mails may be from, and whole domains: ["shop@example.com", "@example.org"]. '

@@ -122,5 +122,8 @@ LINES: dict[str, Callable[[dict[str, Any], Results], Iterator[Line]]] = {
     "database": _database,
     "history": further.history_lines,
     "memory": further.memory_lines,
+    "soak": further.soak_lines,
     "plans": further.plans_lines,
+    "slots": further.slots_lines,
+    "partitions": further.partitions_lines,
 }

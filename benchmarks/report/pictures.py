@@ -15,7 +15,8 @@ def pictures(results: Results) -> dict[str, str]:
         "processors.svg": _processors(results),
         "polling.svg": _polling(results),
         "history.svg": _history(results),
-        "memory.svg": _memory(results),
+        "memory.svg": _resident(results, "memory"),
+        "soak.svg": _resident(results, "soak"),
     }
     return {name: text for name, text in made.items() if text}
 
@@ -64,10 +65,10 @@ def _history(results: Results) -> str:
     return bar_chart(title, [Bar(name, times, ours=True) for name, times in growth(few, many).items()], "×")
 
 
-def _memory(results: Results) -> str:
-    samples = at(results, "memory", "mb")
+def _resident(results: Results, measurement: str) -> str:
+    samples = at(results, measurement, "mb")
     if not samples:
         return ""
-    minutes = [seconds / 60 for seconds in at(results, "memory", "at_s")]
+    minutes = [seconds / 60 for seconds in at(results, measurement, "at_s")]
     curves = {kind: [Point(*place) for place in zip(minutes, mb, strict=True)] for kind, mb in samples.items()}
     return curves_chart("Resident memory by kind of process", curves, across="minutes", up="MB")

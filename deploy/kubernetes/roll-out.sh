@@ -8,6 +8,6 @@ kubectl --namespace punctual delete job migrate --ignore-not-found # what a Job 
 kubectl apply --kustomize "$overlay" --selector punctual/phase=before
 kubectl --namespace punctual wait --for=condition=complete --timeout=30m job/migrate
 kubectl apply --kustomize "$overlay"
-for role in web poller recoverer; do
+for role in web poller recoverer watcher; do
     kubectl --namespace punctual rollout status --timeout=10m "deployment/$role"
 done

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import time
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from execution.outbound import Answer, Deadline, NoAnswer, Refused, Request, Tar
 from execution.outbound.patience import asked_wait
 from execution.outbound.signing import read_secret, signed_headers
 from execution.outbound.tenant_keys import keys_of
+from execution.outbound.traced import traced_exchange
 from execution.registry import Run, task
 from execution.retry import DestinationDown, GiveUpNow, RetryLater
 from jobs.documents import storable_text
@@ -132,9 +134,14 @@ def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     deadline = Deadline(call.timeout or settings.HTTP_TIMEOUT.total_seconds())
     began = time.monotonic()
     try:
-        answer = exchange(
-            _signed(call, run), _guard(), deadline, keep=settings.HTTP_KEEP_BYTES, ca_file=settings.HTTP_CA_FILE
+        ask = partial(
+            exchange,
+            guard=_guard(),
+            deadline=deadline,
+            keep=settings.HTTP_KEEP_BYTES,
+            ca_file=settings.HTTP_CA_FILE,
         )
+        answer = traced_exchange(_signed(call, run), ask)
     except Refused as error:
         raise GiveUpNow(str(error)) from None
     if not call.expects(answer.status):

@@ -15,13 +15,19 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
+import structlog
+
 from execution.retry import Interrupted
 from execution.voice import Words
 from execution.workshop import wire
 from execution.workshop.base import Finished
 from jobs.ledger import Claim
+from scheduler_project import tracing
+
+logger = structlog.get_logger(__name__)
 
 MOST_AT_ONCE = 500  # answers a message
+NOBODYS = -1  # the number of what no claim says, or not it alone
 GATHER = 0.001  # seconds: waking up for each would take the interpreter from the handlers, and they are many
 
 
@@ -47,6 +53,7 @@ class Desk:
         self._pipe = pipe
         self._numbers: dict[Claim, int] = {}
         self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        tracing.relay("executor", self._ended)
         self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck)
         self._workshop.start(self._finished, self._said)
         Thread(target=self._answer, name="answers", daemon=True).start()
@@ -68,6 +75,10 @@ class Desk:
         if (number := self._numbers.get(claim)) is not None:
             self._answers.put((number, words))
 
+    def _ended(self, span: dict[str, Any]) -> None:
+        # Before the outcome, so that nothing of it is lost when we are killed for having done what we were made for.
+        self._answers.put((NOBODYS, span))
+
     def _stuck(self, claim: Claim, why: type[Interrupted]) -> None:
         if (number := self._numbers.get(claim)) is not None:  # it may have ended this moment
             self._answers.put((number, why))
@@ -80,6 +91,28 @@ class Desk:
             while not self._answers.empty() and len(batch) < MOST_AT_ONCE:
                 batch.append(self._answers.get())
             try:
-                wire.send(self._pipe, batch)
+                send(self._pipe, batch)
             except OSError:
                 os._exit(0)
+            except Exception:
+                os._exit(1)  # whoever waits for the outcome has to learn somehow that it will not come
+
+
+def send(pipe: Connection, answers: Sequence[tuple[int, Any]]) -> None:
+    """Send answers in one message; if one of them cannot be written, those before and after it without it.
+
+    Only what became of an attempt may not be left out: then it fails, and nothing after it is sent.
+    """
+    try:
+        wire.send(pipe, answers)
+    except OSError:
+        raise
+    except Exception:
+        if len(answers) > 1:
+            for one in answers:
+                send(pipe, [one])
+            return
+        [(_, told)] = answers
+        logger.exception("workshop.answer_left_out", kind=type(told).__name__)
+        if type(told) is tuple:
+            raise

@@ -11,7 +11,6 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeVar
 
 from execution.retry import Interrupted
@@ -41,8 +40,10 @@ class Interruptible:
         finally:
             # The exception may come at any step, also at the first one of leaving.
             while self._thread is not None:
-                with suppress(Interrupted):
+                try:
                     self._leave()
+                except Interrupted:
+                    continue
 
     def interrupt(self, why: type[Interrupted]) -> None:
         with self._lock:

@@ -20,12 +20,14 @@ import structlog
 
 from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
+from execution.spans import trace_ended
 from execution.voice import Words
 from execution.workshop import child, wire
 from execution.workshop.base import Finished, Hear, Report, Workshop
 from execution.workshop.nursery import Newborn, Nursery, NurseryLost
 from jobs.ledger import Claim
 from jobs.states import AttemptOutcome
+from scheduler_project import tracing
 
 logger = structlog.get_logger(__name__)
 
@@ -78,6 +80,11 @@ class Child:
                 self._heard(wire.receive(self._pipe))
         except (EOFError, OSError):
             pass
+        except Exception:
+            # With nobody to listen, it would be given work for ever, and its leases would be kept alive.
+            logger.exception(
+                "workshop.child_not_understood", remedy="its process is replaced, and what it ran runs anew"
+            )
         self.kill()  # it may have closed the pipe and gone on
         code = self._process.join()
         with self._lock:
@@ -85,19 +92,24 @@ class Child:
             held, self._held = list(self._held.values()), {}
         self._workshop.child_ended(self, held, self._guilty, code)
 
-    def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words]]) -> None:
+    def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words | dict[str, Any]]]) -> None:
         finished: list[Finished] = []
-        with self._lock:
-            for number, told in answers:
-                if type(told) is tuple:
-                    claim = self._held.pop(number)
-                    finished.append((claim, wire.unpack_outcome(claim, told)))
-                elif isinstance(told, type):
-                    if stuck := self._held.get(number):
-                        self._guilty = stuck, told
-                elif speaker := self._held.get(number):
-                    self._workshop.hear(speaker, told)
-        self._workshop.report(finished)
+        try:
+            with self._lock:
+                for number, told in answers:
+                    if type(told) is tuple:
+                        claim = self._held[number]
+                        finished.append((claim, wire.unpack_outcome(claim, told)))
+                        del self._held[number]
+                    elif type(told) is dict:
+                        tracing.take(told)
+                    elif isinstance(told, type):
+                        if stuck := self._held.get(number):
+                            self._guilty = stuck, told
+                    elif speaker := self._held.get(number):
+                        self._workshop.hear(speaker, told)
+        finally:
+            self._workshop.report(finished)  # also when one of the answers makes no sense
         if self._guilty is not None:
             claim, why = self._guilty
             logger.error(
@@ -173,7 +185,9 @@ class ProcessWorkshop(Workshop):
             return  # done, and not needed any more
         if guilty is None and held:
             logger.error("workshop.child_died", exit_code=code, executions=len(held))
-        self.report([(claim, self._verdict(claim, len(held), guilty, code)) for claim in held])
+        finished = [(claim, self._verdict(claim, len(held), guilty, code)) for claim in held]
+        trace_ended(finished)
+        self.report(finished)
 
     def _verdict(self, claim: Claim, held: int, guilty: Stuck | None, code: int | None):
         if guilty is not None:

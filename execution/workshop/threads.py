@@ -66,7 +66,10 @@ class Bundle:
 
     def next(self) -> Place | None:
         self.since = time.monotonic()
-        return next(self.rest(), None)
+        try:
+            return self.waiting.popleft()
+        except IndexError:
+            return None
 
     def rest(self) -> Iterator[Place]:
         """Those not begun yet; whoever is given one has to see to it. Several threads may ask."""

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 from uuid import UUID
 
+from jobs.ids import uuid_of
 from jobs.ledger import Claim, Outcome
 from jobs.states import Status
 
@@ -41,16 +42,18 @@ def pack_claim(claim: Claim) -> Packed:
         claim.worker,
         claim.started_at,
         claim.request_id,
+        claim.traceparent,
+        claim.linked,
     )
 
 
 def unpack_claim(execution: int, attempt: int, job: int, tenant: int, *rest: Any) -> Claim:
-    return Claim(UUID(int=execution), attempt, UUID(int=job), _tenant(tenant), *rest)
+    return Claim(uuid_of(execution), attempt, uuid_of(job), _tenant(tenant), *rest)
 
 
 @lru_cache(maxsize=1000)  # there are few, and each comes again and again
 def _tenant(number: int) -> UUID:
-    return UUID(int=number)
+    return uuid_of(number)
 
 
 def pack_outcome(outcome: Outcome) -> Packed:

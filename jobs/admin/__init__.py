@@ -5,6 +5,6 @@ services as the API's, so that the rules and the audit trail hold here too. No p
 grows, and none counts them.
 """
 
-from jobs.admin import attempt, audit, execution, job
+from jobs.admin import alerts, attempt, audit, execution, job
 
-__all__ = ["attempt", "audit", "execution", "job"]
+__all__ = ["alerts", "attempt", "audit", "execution", "job"]

@@ -1,4 +1,4 @@
-"""The audit trail in the admin: who did what to which job, and what that changed."""
+"""The audit trail in the admin: who did what to which job or alert, and what that changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobs.admin.lists import LongList, address_of
 from jobs.admin.permissions import ReadOnly
 from jobs.models import AuditEvent
 from jobs.redaction import redacted
-from jobs.shown import moment, readable
+from jobs.shown import NOTHING, moment, readable
 
 ACTIONS = ("create", "update", "pause", "resume", "run_now", "cancel", "delete", "backfill", "replay", "discard")
 UNSAID = object()
@@ -41,6 +41,8 @@ class AuditEventAdmin(ReadOnly, LongList, ModelAdmin):
 
     @admin.display(description="job")
     def subject(self, event: AuditEvent) -> str:
+        if event.job is None:
+            return NOTHING
         return format_html('<a class="p-link" href="{}">{}</a>', address_of(event.job), event.job)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
@@ -48,7 +50,8 @@ class AuditEventAdmin(ReadOnly, LongList, ModelAdmin):
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         event = kwargs["obj"]
-        context |= {"event": event, "changes": changes(event.before, event.after), "job_address": address_of(event.job)}
+        address = address_of(event.job) if event.job else ""
+        context |= {"event": event, "changes": changes(event.before, event.after), "job_address": address}
         return super().render_change_form(request, context, *args, **kwargs)
 
 

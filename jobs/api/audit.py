@@ -58,9 +58,13 @@ class AuditEventSerializer(serializers.ModelSerializer):
     actor = serializers.CharField(
         source="actor.username", default=None, allow_null=True, help_text="Null for the system, and for who is gone."
     )
-    job = serializers.UUIDField(source="job_id")
-    before = SnapshotField(help_text="The job before. Null where it was not there yet.")
-    after = SnapshotField(help_text="The job after. Secrets are hidden in both.")
+    job = serializers.UUIDField(
+        source="job_id",
+        allow_null=True,
+        help_text="Null where it was done to something else, such as an alert of all jobs.",
+    )
+    before = SnapshotField(help_text="The job or alert before. Null where it was not there yet.")
+    after = SnapshotField(help_text="The same after. Secrets are hidden in both.")
 
     class Meta:
         model = AuditEvent

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema_field
 
@@ -9,7 +12,7 @@ from accounts.models import User
 from jobs.api.filtering import LONGEST_SEARCH, InstantFilter, TagsFilter, TenantFilterSet, WordsFilter
 from jobs.models.execution import ExecutionQuerySet, few_jobs
 from jobs.models.job import JobQuerySet
-from jobs.states import Cause, JobStatus, Priority, Status, choices
+from jobs.states import Cause, JobStatus, Priority, Status
 from jobs.terms import MOST_SOUGHT
 
 PRIORITIES = [priority.name.lower() for priority in Priority]
@@ -29,9 +32,9 @@ class PriorityFilter(filters.TypedChoiceFilter):
         )
 
 
-def _choice(kind: type) -> filters.ChoiceFilter:
-    names = [value for value, _ in choices(kind)]
-    return extend_schema_field({"type": "string", "enum": names})(filters.ChoiceFilter(choices=choices(kind)))
+def choice(names: Sequence[str], **more: Any) -> filters.ChoiceFilter:
+    offered = filters.ChoiceFilter(choices=[(name, name) for name in names], **more)
+    return extend_schema_field({"type": "string", "enum": list(names)})(offered)
 
 
 def _text(longest: int, help_text: str) -> filters.CharFilter:
@@ -41,7 +44,7 @@ def _text(longest: int, help_text: str) -> filters.CharFilter:
 
 
 class JobFilter(TenantFilterSet):
-    status = _choice(JobStatus)
+    status = choice([one.value for one in JobStatus])
     task = _text(LONGEST_TASK, "The task's whole name.")
     tag = TagsFilter(help_text=f"One of the job's tags. {MANY_TAGS}")
     name = WordsFilter(
@@ -77,11 +80,11 @@ class JobFilter(TenantFilterSet):
 
 
 class ExecutionFilter(TenantFilterSet):
-    status = _choice(Status)
+    status = choice([one.value for one in Status])
     task = _text(LONGEST_TASK, "The task's whole name.")
     job = filters.UUIDFilter(help_text="Those of one job, also of one that was deleted.")
     tag = TagsFilter(help_text=f"One of the tags that the job has now. {MANY_TAGS}")
-    cause = _choice(Cause)
+    cause = choice([one.value for one in Cause])
     priority = PriorityFilter()
     start_time = InstantFilter(help_text="Due at this time or later.")
     end_time = InstantFilter(help_text="Due before this time.")

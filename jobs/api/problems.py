@@ -23,6 +23,7 @@ from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
 from execution.remote_work import NotYours
 from execution.uploads import UploadTooLarge
+from jobs.alerts.rules import InvalidRule
 from jobs.dead_letters import SeveralTasks
 from jobs.idempotency import KeyInFlight, KeyReused
 from jobs.images import UnreadableImage
@@ -99,6 +100,8 @@ def faults_of(error: Exception) -> list[Fault]:
             return [
                 {"field": f"payload.{field}".rstrip("."), "message": message} for field, message in error.errors.items()
             ]
+        case InvalidRule():
+            return [{"field": field, "message": message} for field, message in error.errors.items()]
         case InvalidSchedule():
             field = "schedule" if error.field == "schedule" else f"schedule.{error.field}"
             return [{"field": field, "message": str(error)}]

@@ -55,12 +55,13 @@ class QueueSerializer(serializers.Serializer):
 
 
 class WorkerSerializer(serializers.Serializer):
-    role = serializers.CharField(help_text="poller, executor or recoverer.")
+    role = serializers.CharField(help_text="poller, executor, recoverer or watcher.")
     name = serializers.CharField()
     version = serializers.CharField()
     since = serializers.DateTimeField()
     holding = serializers.IntegerField(help_text="Executions of yours that it runs.")
     room = serializers.IntegerField(help_text="How many it can run at once.")
+    stuck = serializers.BooleanField(help_text="Whether its loop has been in one round for more than a minute.")
     tasks = serializers.ListField(child=serializers.CharField())
 
 

@@ -1,11 +1,13 @@
 from django.urls import path
 from rest_framework.routers import SimpleRouter
 
+from jobs.api.alerts import AlertViewSet
 from jobs.api.audit import AuditViewSet
 from jobs.api.dead_letters import DeadLetterViewSet, ReplayViewSet
 from jobs.api.destinations import DestinationViewSet
 from jobs.api.executions import ExecutionViewSet, JobExecutionsViewSet
 from jobs.api.images import ImageView, NewImageView
+from jobs.api.incidents import IncidentViewSet
 from jobs.api.jobs import JobViewSet
 from jobs.api.load import ScheduleLoadView
 from jobs.api.logs import ExecutionLogsView
@@ -24,6 +26,8 @@ router.register("destinations", DestinationViewSet)
 router.register("worker-keys", WorkerKeyViewSet)
 router.register("dead-letters", DeadLetterViewSet, basename="dead-letter")
 router.register("dead-letters/replays", ReplayViewSet)
+router.register("alerts", AlertViewSet)
+router.register("incidents", IncidentViewSet)
 router.register("tasks", TaskViewSet, basename="task")
 router.register("audit", AuditViewSet)
 urlpatterns = [

@@ -18,6 +18,7 @@ from jobs import services
 from jobs.clock import database_now
 from jobs.models import AuditEvent, Execution, Horizon, Job, JobTerm
 from jobs.models.execution import ExecutionQuerySet
+from jobs.models.horizon import OF_ALL
 from jobs.services import NewJob
 from jobs.states import FINAL
 from jobs.stats.percentiles import Percentiles, percentiles
@@ -78,6 +79,7 @@ class Report:
     seconds: float  # from the first due time to the last end
     lateness: Percentiles | None  # seconds from the due time to the first attempt
     latest: float
+    pruned: bool  # some of it is history that was let go already: what is told is of the rest
 
     @property
     def throughput(self) -> float:
@@ -176,7 +178,8 @@ class Simulation:
             last = max(last, end or start)
         first = self._own().order_by("pk").values_list("due_at", flat=True).first() or self.started
         took = max((last - first).total_seconds(), 0.0)
-        return Report(self._created, dict(statuses), took, percentiles(late), max(late, default=0.0))
+        pruned = Horizon.objects.filter(pk=OF_ALL, until__gt=self.started).exists()
+        return Report(self._created, dict(statuses), took, percentiles(late), max(late, default=0.0), pruned)
 
 
 def _once(due: datetime) -> dict[str, str]:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from django.db import connection
+from django.db import connection, transaction
 from psycopg.types.datetime import TimestamptzLoader
 
+from jobs.partitions.places import HERE, by_table, known_places
 from jobs.states import CLAIMABLE, UNFINISHED, Status
 
 Row = Sequence[Any]
@@ -57,9 +58,26 @@ def run(
     one of `values`. With `lock`, the named table's rows whose id is the first column are locked first, in the order
     of their ids, so that no two batches can wait for each other. Then `r` has only the rows for whose `locked` one
     `only` is true, and it stays true for the length of the statement: the guard belongs there, not in the statement.
+
+    `HERE` in place of a table are the executions whose ids are the first column, wherever these are.
     """
     if not rows:
         return []
+    if HERE not in statement:
+        return _run(statement, columns, rows, lock, only, values)
+    answers: list[tuple] = []
+    with known_places():
+        tables = by_table(rows)
+        # A batch is written whole or not at all. Some callers open no transaction: it is nearly always one statement.
+        with transaction.atomic(savepoint=False) if len(tables) > 1 else nullcontext():
+            for table, there in tables:
+                answers += _run(statement.replace(HERE, table), columns, there, lock.replace(HERE, table), only, values)
+    return answers
+
+
+def _run(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], lock: str, only: str, values: Mapping[str, Any]
+) -> list[tuple]:
     source, parameters = (
         _sqlite_source(columns, rows) if connection.vendor == "sqlite" else _postgres_source(columns, rows)
     )
@@ -104,6 +122,11 @@ def among_rows(column: str, key: str) -> str:
     """
     rows = f"(SELECT {key} FROM r)"
     return f"{column} IN {rows}" if connection.vendor == "sqlite" else f"{column} = ANY(ARRAY{rows})"
+
+
+def reads_types() -> bool:
+    """Whether ids and times come back as what they are. Only SQLite's need the following."""
+    return connection.vendor != "sqlite"
 
 
 def as_uuid(value: Any) -> UUID:

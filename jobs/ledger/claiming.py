@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from jobs.ledger.batch import as_instant, as_uuid, run, waits
+from jobs.ledger.batch import HERE, as_instant, as_uuid, run, waits
 from jobs.limits import Limits
 from jobs.models import Attempt
+from jobs.policies import ONE_OFF
 from jobs.states import AttemptOutcome, Status
 
 CLOCK_TOLERANCE = timedelta(milliseconds=50)  # a retry delivered this early is on time: clocks and timers differ
@@ -35,7 +37,9 @@ class Claim:
     worker: str
     started_at: datetime | None
     request_id: str | None = None  # of what a person or API client asked for, and this came of
-    late: float | None = None  # seconds from when it might start to its first attempt: this one
+    traceparent: str | None = None  # where that request was traced: this goes on there
+    linked: str | None = None  # where the request was traced that created its job, of one that recurs
+    late: float | None = None  # seconds from when it might start to its first attempt: this one; to others if traced
     suspect: bool = False  # the process of an earlier attempt ended under it, perhaps because of it
 
     @property
@@ -46,13 +50,26 @@ class Claim:
     def key(self) -> Attempted:
         return self.execution_id, self.attempt
 
+    def told(self) -> dict[str, Any]:
+        """What lines of the log and spans say of it."""
+        told = {
+            "execution": str(self.execution_id),
+            "job": str(self.job_id),
+            "tenant": str(self.tenant_id),
+            "task": self.task,
+            "attempt": self.attempt,
+            "worker": self.worker,
+        }
+        return told if self.request_id is None else told | {"request_id": self.request_id}
+
 
 # Whether an attempt is still its worker's to speak for. Statements that ask this say what `running` is.
 HELD = "locked.attempt = r.mine AND locked.status = %(running)s"
 # What a claim needs to know. SQLite cannot return what it joined, and is asked again.
 CLAIMED = """
     e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven, coalesce(e.payload, j.payload),
-    coalesce(e.request_id, j.request_id), CASE WHEN e.attempt = 1 THEN {late} END,
+    coalesce(e.request_id, j.request_id), {traced},
+    CASE WHEN e.attempt = 1 OR coalesce(e.traceparent, j.traceparent) IS NOT NULL THEN {late} END,
     j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
 """
 # Reckoned there: as numbers they are read in a tenth of the time that two instants take.
@@ -60,6 +77,13 @@ LATE = {
     "postgresql": "greatest(0, date_part('epoch', e.started_at - e.not_before))",
     "sqlite": "max(0.0, (julianday(e.started_at) - julianday(e.not_before)) * 86400.0)",
 }
+# Of a job that recurs, only who asks for a run of its own has it go on in its trace. The schedule of a job that was not
+# traced is not even looked at.
+TRACED = """
+    coalesce(e.traceparent, CASE WHEN j.traceparent IS NOT NULL AND {type} IN {one_off} THEN j.traceparent END),
+    CASE WHEN j.traceparent IS NOT NULL AND {type} NOT IN {one_off} THEN j.traceparent END
+"""
+TYPE = {"postgresql": "j.schedule ->> 'type'", "sqlite": "json_extract(j.schedule, '$.type')"}
 
 
 def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime) -> list[Claim]:
@@ -70,14 +94,14 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
     at_once = connection.vendor == "postgresql"
     rows = run(
         f"""
-        UPDATE jobs_execution AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
+        UPDATE {HERE} AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
             wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
         FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id
         RETURNING {_claimed() if at_once else "id, attempt"}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
-        lock="jobs_execution",
+        lock=HERE,
         only=f"locked.not_before <= %(latest)s AND locked.waits_for IS NULL AND {waits('locked')}",
         running=Status.RUNNING.value,
         now=now,
@@ -98,7 +122,7 @@ def read_claims(ids: Collection[UUID]) -> list[Claim]:
         run(
             f"""
             SELECT {_claimed()}, e.worker, e.started_at
-            FROM r JOIN jobs_execution AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
+            FROM r JOIN {HERE} AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
             """,
             {"this": "uuid"},
             [(one,) for one in ids],
@@ -107,7 +131,8 @@ def read_claims(ids: Collection[UUID]) -> list[Claim]:
 
 
 def _claimed() -> str:
-    return CLAIMED.format(late=LATE[connection.vendor])
+    traced = TRACED.format(type=TYPE[connection.vendor], one_off=ONE_OFF)
+    return CLAIMED.format(late=LATE[connection.vendor], traced=traced)
 
 
 def _claims(rows: Sequence[tuple]) -> list[Claim]:
@@ -121,15 +146,14 @@ def _claims(rows: Sequence[tuple]) -> list[Claim]:
             priority,
             forgiven,
             payload,
-            _limits(*limits),
+            _limits(*told[4:]),
             worker,
             as_instant(begun),
-            asked,
-            late,
+            *told[:4],  # which request, where it was traced, how late
         )
-        for one, attempt, job, tenant, task, priority, forgiven, payload, asked, late, *limits, worker, begun in rows
+        for one, attempt, job, tenant, task, priority, forgiven, payload, *told, worker, begun in rows
     ]
-    claims.sort(key=lambda claim: (-claim.priority, claim.execution_id))
+    claims.sort(key=lambda claim: (-claim.priority, claim.execution_id.int))  # numbers compare faster than ids
     if tried := [claim.execution_id for claim in claims if claim.attempt > 1]:
         crashed = _crashed(tried)
         for claim in claims:
@@ -150,13 +174,13 @@ def _limits(max_retries: int | None, *seconds: float | None) -> Limits:
 def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, bool]:
     """Extend leases (execution, attempt, until); return those still ours, and whether each is to be cancelled."""
     kept = run(
-        """
-        UPDATE jobs_execution SET wake_at = r.until FROM r WHERE id = r.this
+        f"""
+        UPDATE {HERE} SET wake_at = r.until FROM r WHERE id = r.this
         RETURNING id, attempt, cancel_requested_at
         """,
         {"this": "uuid", "mine": "integer", "until": "timestamptz"},
         leases,
-        lock="jobs_execution",
+        lock=HERE,
         only=HELD,
         running=Status.RUNNING.value,
     )

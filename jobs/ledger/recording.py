@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from jobs.ids import execution_id
-from jobs.ledger.batch import among_rows, as_instant, as_uuid, as_uuids, locking, run, waits
+from jobs.ledger.batch import HERE, among_rows, as_instant, as_uuid, as_uuids, locking, reads_types, run, waits
 from jobs.policies import Overlap
 from jobs.states import Cause, JobStatus, Status
 
@@ -76,24 +76,13 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
         [(one,) for one in ids],
         allow=Overlap.ALLOW.value,
     )
-    return [
-        DueJob(
-            as_uuid(job),
-            as_uuid(tenant),
-            task,
-            priority,
-            schedule,
-            as_instant(start),
-            as_instant(due_for),
-            runs,
-            misfire,
-            window,
-            most,
-            overlap,
-            latest and as_uuid(latest),
-        )
-        for job, tenant, task, priority, schedule, start, due_for, runs, misfire, window, most, overlap, latest in rows
-    ]
+    return [DueJob(*row) for row in (rows if reads_types() else map(_read_back, rows))]
+
+
+def _read_back(row: tuple) -> tuple:
+    job, tenant, task, priority, schedule, start, due_for, *others, latest = row
+    instants = as_instant(start), as_instant(due_for)
+    return as_uuid(job), as_uuid(tenant), task, priority, schedule, *instants, *others, latest and as_uuid(latest)
 
 
 def record(
@@ -162,14 +151,14 @@ def record(
 def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> None:
     """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
     run(
-        """
-        UPDATE jobs_execution SET queued_at = %(now)s, wake_at = %(wake_at)s,
+        f"""
+        UPDATE {HERE} SET queued_at = %(now)s, wake_at = %(wake_at)s,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
         FROM r WHERE id = r.this
         """,
         {"this": "uuid", "made": "integer"},
         list(sent),
-        lock="jobs_execution",
+        lock=HERE,
         only=f"locked.attempt = r.made AND {waits('locked')}",
         scheduled=Status.SCHEDULED.value,
         queued=Status.QUEUED.value,
@@ -181,10 +170,10 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(
-        "UPDATE jobs_execution SET wake_at = %(wake_at)s FROM r WHERE id = r.this",
+        f"UPDATE {HERE} SET wake_at = %(wake_at)s FROM r WHERE id = r.this",
         {"this": "uuid", "expected": "text"},
         [(one, status.value) for one, status in executions],
-        lock="jobs_execution",
+        lock=HERE,
         only="locked.status = r.expected",
         wake_at=wake_at,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from jobs.ledger.batch import as_uuid, run
+from jobs.ledger.batch import HERE, as_uuid, run
 from jobs.ledger.claiming import HELD, Attempted
 from jobs.models import Attempt
 from jobs.states import FINAL, AttemptOutcome, Status
@@ -50,14 +50,14 @@ def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
 
 def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
     rows = run(
-        """
-        UPDATE jobs_execution SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
+        f"""
+        UPDATE {HERE} SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
             error = ''
         FROM r WHERE id = r.this RETURNING id, attempt
         """,
         {"this": "uuid", "mine": "integer", "answer": "jsonb", "done": "timestamptz"},
         [(one.execution_id, one.attempt, one.result, one.at) for one in outcomes],
-        lock="jobs_execution",
+        lock=HERE,
         only=HELD,
         running=Status.RUNNING.value,
         completed=Status.COMPLETED.value,
@@ -67,8 +67,8 @@ def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
 
 def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
     rows = run(
-        """
-        UPDATE jobs_execution SET error = r.complaint, fingerprint = r.alike, result = NULL,
+        f"""
+        UPDATE {HERE} SET error = r.complaint, fingerprint = r.alike, result = NULL,
             status = CASE WHEN cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
             wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
             finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
@@ -103,7 +103,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             )
             for one in outcomes
         ],
-        lock="jobs_execution",
+        lock=HERE,
         only=HELD,
         running=Status.RUNNING.value,
         cancelled=Status.CANCELLED.value,

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from jobs.ledger.batch import as_instant, as_uuid, goes_on, run
+from jobs.ledger.batch import HERE, as_instant, as_uuid, goes_on, run
 from jobs.models import Execution
 from jobs.states import Status
 
@@ -33,6 +33,9 @@ class WaitingFor(NamedTuple):
 
     over: bool
     waits: bool  # itself, for another one
+    since: (
+        datetime | None
+    )  # when its latest attempt started, or it was sent to have its first; None while it is neither
 
 
 def going_on(ids: Collection[UUID]) -> list[Going]:
@@ -44,7 +47,7 @@ def going_on(ids: Collection[UUID]) -> list[Going]:
                 SELECT count(*) FROM jobs_execution AS w
                 WHERE w.job_id = e.job_id AND w.waits_for IS NOT NULL AND w.status = %(scheduled)s
             ) END
-        FROM r JOIN jobs_execution AS e ON e.id = r.this WHERE {goes_on("e")}
+        FROM r JOIN {HERE} AS e ON e.id = r.this WHERE {goes_on("e")}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
@@ -66,15 +69,21 @@ def going_on(ids: Collection[UUID]) -> list[Going]:
 
 def waited_for(ids: Collection[UUID]) -> dict[UUID, WaitingFor]:
     """For each of these executions, how the one that it waits for stands. One that is gone is over."""
+    # Looked up one by one: for a join PostgreSQL would plan to read every partition, where there are some.
+    ahead = "SELECT {} FROM jobs_execution AS p WHERE p.id = e.waits_for"
     rows = run(
         f"""
-        SELECT e.id, {goes_on("p")}, p.waits_for IS NOT NULL
-        FROM r JOIN jobs_execution AS e ON e.id = r.this LEFT JOIN jobs_execution AS p ON p.id = e.waits_for
+        SELECT e.id, ({ahead.format(goes_on("p"))}), ({ahead.format("p.waits_for IS NOT NULL")}),
+            ({ahead.format("p.started_at")}), ({ahead.format("p.queued_at")})
+        FROM r JOIN {HERE} AS e ON e.id = r.this
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
     )
-    return {as_uuid(one): WaitingFor(not going, bool(waits)) for one, going, waits in rows}
+    return {
+        as_uuid(one): WaitingFor(not going, bool(waits), as_instant(started_at or queued_at))
+        for one, going, waits, started_at, queued_at in rows
+    }
 
 
 def let_go(executions: Sequence[tuple[UUID, UUID]], *, now: datetime, wake_at: datetime) -> None:
@@ -83,13 +92,13 @@ def let_go(executions: Sequence[tuple[UUID, UUID]], *, now: datetime, wake_at: d
     Whoever lets them go has to send them; if that never happens, they wake at `wake_at`.
     """
     run(
-        """
-        UPDATE jobs_execution SET waits_for = NULL, wake_at = %(wake_at)s
+        f"""
+        UPDATE {HERE} SET waits_for = NULL, wake_at = %(wake_at)s
         FROM r WHERE id = r.this
         """,
         {"this": "uuid"},
         [(one,) for one, _ in executions],
-        lock="jobs_execution",
+        lock=HERE,
         only="locked.status = %(scheduled)s",
         scheduled=Status.SCHEDULED.value,
         wake_at=wake_at,
@@ -105,10 +114,10 @@ def let_go(executions: Sequence[tuple[UUID, UUID]], *, now: datetime, wake_at: d
 def nap(executions: Sequence[tuple[UUID, datetime]]) -> None:
     """Let these wait until the time given with each, unless they have moved on."""
     run(
-        "UPDATE jobs_execution SET wake_at = r.until FROM r WHERE id = r.this",
+        f"UPDATE {HERE} SET wake_at = r.until FROM r WHERE id = r.this",
         {"this": "uuid", "until": "timestamptz"},
         executions,
-        lock="jobs_execution",
+        lock=HERE,
         only="locked.status = %(scheduled)s",
         scheduled=Status.SCHEDULED.value,
     )

@@ -18,7 +18,8 @@ class AuditEvent(models.Model):
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="audit_events", db_index=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     action = models.CharField(max_length=40)
-    job = models.ForeignKey("jobs.Job", on_delete=models.PROTECT, related_name="audit_events", db_index=False)
+    # None, where it was done to something else: what that is, `before` and `after` tell.
+    job = models.ForeignKey("jobs.Job", models.PROTECT, null=True, related_name="audit_events", db_index=False)
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
     at = models.DateTimeField(default=timezone.now)

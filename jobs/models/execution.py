@@ -26,6 +26,7 @@ from jobs.states import (
     Status,
     choices,
 )
+from scheduler_project.origin import NOBODY, TRACEPARENT, Origin
 
 RARE = (Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.RETRYING)  # entered by few executions
 MOST_JOBS = 500  # that executions are looked for through: of more, some execution comes along soon enough
@@ -183,18 +184,18 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         if leaving := {one.pk: one for one in found if one.waits_for}:
             _close_ranks(leaving, now)
 
-    def replay(self, now: datetime, payload: Any = None, request_id: str | None = None) -> list[Execution]:
+    def replay(self, now: datetime, payload: Any = None, origin: Origin = NOBODY) -> list[Execution]:
         """Have dead ones run again, with `payload` if there is one; return those. Call it in a transaction.
 
-        Their lines tell from now on the request that asked for it, if one did.
+        Their lines and spans tell from now on the request that asked for it, if one did.
 
         The attempts made so far are forgiven, not forgotten: their number is the fencing token, and
         a worker that returns from before the replay must not pass for the new one.
         """
         replayed = self.replayable()._locked()
         changes = {} if payload is None else {"payload": payload}
-        if request_id is not None:
-            changes["request_id"] = request_id
+        if origin != NOBODY:
+            changes |= origin._asdict()
         Execution.objects.filter(pk__in=[one.pk for one in replayed]).update(
             status=Status.SCHEDULED,
             forgiven=F("attempt"),
@@ -282,6 +283,7 @@ class Execution(models.Model):
     reason = models.CharField(max_length=300, blank=True, default="")  # why it was skipped, cancelled or discarded
     # The request that asked for this very run, or for its replay; else its job's counts.
     request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001 - most are made by a schedule
+    traceparent = models.CharField(max_length=TRACEPARENT, null=True)  # noqa: DJ001 - where that request was traced
     covers_until = models.DateTimeField(null=True)  # of a skipped one: so was every due time up to this one
 
     objects = ExecutionQuerySet.as_manager()
@@ -302,6 +304,12 @@ class Execution(models.Model):
                 fields=["tenant", "fingerprint", "-id"],
                 include=["task", "finished_at"],
                 name="executions_dead_by_cause",
+                condition=Q(status=Status.FAILED, discarded_at=None),
+            ),
+            # What has failed since somebody last looked.
+            models.Index(
+                fields=["finished_at"],
+                name="executions_dead_by_time",
                 condition=Q(status=Status.FAILED, discarded_at=None),
             ),
             *(

@@ -16,6 +16,7 @@ from jobs.ids import lowest_id, new_job_id
 from jobs.models.term import JobTerm
 from jobs.policies import Misfire, Overlap
 from jobs.states import JOB_TRANSITIONS, IllegalMove, JobStatus, Priority, choices
+from scheduler_project.origin import TRACEPARENT
 
 OF_TASK = "Empty: what the task says."
 OF_SETTINGS = "Empty: what the settings say."
@@ -47,6 +48,10 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def due(self, now: datetime) -> JobQuerySet:
         return self.filter(next_run_at__lte=now)
+
+    def earliest_due(self, now: datetime) -> datetime | None:
+        """Since when the job that has been due longest is; None, if none is."""
+        return self.due(now).order_by("next_run_at").values_list("next_run_at", flat=True).first()
 
     def standing(self, status: str) -> JobQuerySet:
         """Those of this status. Whether one is due says the same once more, in the words of the indexes."""
@@ -153,7 +158,8 @@ class Job(models.Model):
         help_text="What happens when a due time comes and the run before it is not over. "
         "Empty: skip for recurring jobs, allow for others.",
     )
-    tags = models.JSONField(default=list, blank=True)  # to be shown; what is searched are its terms
+    # To be shown; what is searched are its terms. The database has a default for releases that do not know of it.
+    tags = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True)
 
     status = models.CharField(max_length=10, choices=choices(JobStatus), default=JobStatus.ACTIVE)
     next_run_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -161,9 +167,11 @@ class Job(models.Model):
     runs = models.PositiveIntegerField(default=0, editable=False)  # made by the present schedule
     latest = models.UUIDField(null=True, editable=False)  # the execution its schedule made last, of those meant to run
     leased_until = models.DateTimeField(null=True, editable=False)  # the database's due index keeps its leases here
-    rerouted = models.BooleanField(default=False, editable=False)  # has executions of another task or priority
+    # Whether it has executions of another task or priority.
+    rerouted = models.BooleanField(default=False, db_default=False, editable=False)
     # The request that created it. What came of it on a schedule tells this one in its lines.
     request_id = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001 - not all are made by one
+    traceparent = models.CharField(max_length=TRACEPARENT, null=True, editable=False)  # noqa: DJ001 - where that was traced
     version = models.PositiveIntegerField(default=1, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -1,18 +1,35 @@
-"""That a process is there: what pollers, executors and recoverers say of themselves every other second."""
+"""That a process is there: what pollers, executors, recoverers and watchers say of themselves every other second."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.db import models
 
 VANISHES = timedelta(seconds=10)  # after the last word: five are missed by then
+STUCK = timedelta(minutes=5)  # in one round: rebuilding an index of millions takes a poller a minute or two
 FORGOTTEN = timedelta(hours=1)  # and the row is removed
+
+
+class Present(NamedTuple):
+    """How many processes there are, and how many executors of each task."""
+
+    roles: Counter[str]
+    serving: Counter[str]
 
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
     def present(self, now: datetime) -> PresenceQuerySet:
         return self.filter(seen_at__gt=now - VANISHES).order_by("role", "name")
+
+    def counted(self, now: datetime) -> Present:
+        present = list(self.present(now).values_list("role", "tasks"))
+        return Present(
+            Counter(role for role, _ in present),
+            Counter(task for role, tasks in present if role == "executor" for task in tasks),
+        )
 
     def forgotten(self, now: datetime) -> PresenceQuerySet:
         return self.filter(seen_at__lte=now - FORGOTTEN)
@@ -29,6 +46,7 @@ class Presence(models.Model):
     version = models.CharField(max_length=20)
     since = models.DateTimeField()
     seen_at = models.DateTimeField()
+    round_at = models.DateTimeField(null=True)  # when a round of its loop ended last; at first, when it started
     holding = models.PositiveIntegerField(default=0)  # executions
     room = models.PositiveIntegerField(default=0)  # for how many at once
     tasks = models.JSONField(default=list)
@@ -40,3 +58,8 @@ class Presence(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.name}"
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it says that it is there, while its loop hangs inside a round."""
+        return self.round_at is not None and self.seen_at - self.round_at > STUCK

@@ -12,6 +12,7 @@ from django.db.models import Q
 from accounts.models import Tenant
 from jobs.ids import new_job_id
 from jobs.states import REPLAY_TRANSITIONS, IllegalMove, ReplayState, choices
+from scheduler_project.origin import TRACEPARENT, Origin
 
 
 class ReplayQuerySet(models.QuerySet["Replay"]):
@@ -33,6 +34,7 @@ class Replay(models.Model):
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="replays", db_index=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001 - not all are asked for over HTTP
+    traceparent = models.CharField(max_length=TRACEPARENT, null=True)  # noqa: DJ001 - where that request was traced
     state = models.CharField(max_length=10, choices=choices(ReplayState), default=ReplayState.TRYING)
     payload = models.JSONField(null=True)  # what all of them are given instead of their own
     canaries = models.JSONField()  # ids of the executions that are tried first
@@ -55,6 +57,10 @@ class Replay(models.Model):
 
     def __str__(self) -> str:
         return f"replay of {len(self.canaries) + len(self.others)} dead letters, {self.state}"
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.request_id, self.traceparent)
 
     def look_again(self, at: datetime) -> None:
         self._change(look_at=at)

@@ -14,10 +14,11 @@ from django.conf import settings
 from accounts.models import Tenant
 from jobs.clock import DatabaseClock
 from jobs.ids import time_of
-from jobs.models import Execution, Job
+from jobs.models import Execution, Incident, Job
 from jobs.states import Status
 from jobs.stats.buckets import Bucket, Buckets, within
 from jobs.stats.failures import Failure, count_dead, latest_failures
+from jobs.stats.incidents import open_incidents
 from jobs.stats.load import Forecasts
 from jobs.stats.percentiles import Percentiles, percentiles
 from jobs.stats.spans import FIVE_MINUTES, HOUR, Span
@@ -48,6 +49,7 @@ class Snapshot:
     running: list[Execution]
     next_runs: list[Job]
     failures: list[Failure]
+    incidents: list[Incident]  # that are open, and not the jobs' own failures
     load: Report | None  # of the coming day; None while it is being reckoned
     has_jobs: bool
 
@@ -121,6 +123,7 @@ class Snapshots:
             running=running_now(scope),
             next_runs=next_runs(scope),
             failures=latest_failures(scope),
+            incidents=open_incidents(scope),
             load=self._forecasts.of(scope),
             has_jobs=jobs.order_by("-id").values_list("pk").first() is not None,  # `exists` need not go by the index
         )

@@ -18,6 +18,7 @@ class Worker:
     holding: int  # executions of the scope
     room: int  # for how many at once
     tasks: list[str]
+    stuck: bool  # it hangs inside a round
 
 
 def workers(held: Counter[str], now: datetime, *, everybody: bool) -> list[Worker]:
@@ -34,6 +35,7 @@ def workers(held: Counter[str], now: datetime, *, everybody: bool) -> list[Worke
             (one.holding if everybody else held[one.name]) if one.role == "executor" else 0,
             one.room,
             one.tasks,
+            one.stuck,
         )
         for one in Presence.objects.present(now)
     ]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
+from jobs.clock import database_now
+from jobs.partitions import partitioned, partitions
 from scheduler_project.doctor.findings import Finding, error, note, warning
 
 OLDEST = {"postgresql": (14, 0), "sqlite": (3, 35, 0)}  # Django 5.2 and our statements (RETURNING) need these
 SERVER_SETTINGS = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum", "max_connections")
 FEW_LEFT = 0.9  # of max_connections in use: the next process may not get any
+RUNNING_OUT = timedelta(days=2)  # of partitions: time enough for somebody to see it on a working day
+HISTORY = """
+    SELECT coalesce(sum(reltuples), 0)::bigint FROM pg_class WHERE relkind = 'r' AND oid IN (
+        SELECT 'jobs_execution'::regclass UNION SELECT relid FROM pg_partition_tree('jobs_execution')
+    )
+"""
 MANY_ROWS = 20_000_000  # executions: from here on lists and backups take their time
 
 
@@ -153,7 +162,7 @@ def history_without_end() -> list[Finding]:
     if settings.HISTORY_KEPT or connection.vendor == "sqlite":
         return []
     with connection.cursor() as cursor:
-        cursor.execute("SELECT reltuples::bigint FROM pg_class WHERE oid = 'jobs_execution'::regclass")
+        cursor.execute(HISTORY)
         return much_history(int(cursor.fetchone()[0]))
 
 
@@ -165,5 +174,21 @@ def much_history(rows: int) -> list[Finding]:
             "database.much_history",
             f"About {rows:,} executions are kept, and HISTORY_KEPT is not set: it only grows.",
             "Set HISTORY_KEPT to as many seconds as anybody looks back, such as 7776000 for ninety days.",
+        )
+    ]
+
+
+def partitions_ahead() -> list[Finding]:
+    if not partitioned():
+        return []
+    until = max(one.end for one in partitions() if one.end is not None)
+    if until > database_now() + RUNNING_OUT:
+        return []
+    return [
+        warning(
+            "database.partitions_run_out",
+            f"There are partitions until {until:%Y-%m-%d %H:%M} UTC. What is due later goes to the default one, "
+            "which is never dropped.",
+            "Run `manage.py partitions tend`, and have it run each day.",
         )
     ]

@@ -20,6 +20,7 @@ DATABASE: list[Check] = [database.version, database.settings_of_the_server]
 WITH_TABLES: list[Check] = [
     configuration.what_machines_share,
     database.history_without_end,
+    database.partitions_ahead,
     machine.clock,
     carrier.topology,
     index.drift,

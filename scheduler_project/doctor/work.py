@@ -30,15 +30,24 @@ def who_is_there() -> list[Finding]:
     now = database_now()
     present = list(Presence.objects.present(now))
     stale = Presence.objects.exclude(pk__in=[one.pk for one in present]).count()
-    return [*absent({one.role for one in present}), *releases({one.version for one in present}), *silent(stale)]
+    return [
+        *absent({one.role for one in present}),
+        *releases({one.version for one in present}),
+        *silent(stale),
+        *hanging([one for one in present if one.stuck]),
+    ]
 
 
 def absent(roles: Collection[str]) -> list[Finding]:
-    return [
+    found = [
         error(f"work.no_{role}", f"No {role} is running: {so}.", f"Start one: {command}.")
         for role, (so, command) in ROLES.items()
         if role not in roles
     ]
+    if "watcher" not in roles:
+        fact = "No watcher is running: nobody is told of what is missed, late or failed, nor that any of these is gone."
+        found.append(warning("work.no_watcher", fact, "Start one: manage.py run_watcher."))
+    return found
 
 
 def releases(versions: Collection[str]) -> list[Finding]:
@@ -63,6 +72,20 @@ def silent(count: int) -> list[Finding]:
             "They are forgotten after an hour; --repair does it now. See what ended them: the kernel's log names those "
             "killed for want of memory.",
             repair=FORGET,
+        )
+    ]
+
+
+def hanging(stuck: Sequence[Presence]) -> list[Finding]:
+    """A process whose presence goes on being told, by a thread of its own, while its loop does not go on."""
+    if not stuck:
+        return []
+    named = ", ".join(f"{one} for {int((one.seen_at - one.round_at).total_seconds()):,} s" for one in stuck[:3])
+    return [
+        error(
+            "work.stuck_process",
+            f"{len(stuck)} process(es) are there and hang inside a round: {named}.",
+            "See what they wait for, such as a lock in the database or a silent server, then restart them.",
         )
     ]
 
@@ -146,9 +169,7 @@ def time_limit(one: Execution) -> timedelta:
 def unserved_tasks() -> list[Finding]:
     """Work that waits, and no executor takes."""
     now = database_now()
-    served: set[str] = set()
-    for one in Presence.objects.present(now).filter(role="executor"):
-        served |= set(one.tasks)
+    served = Presence.objects.counted(now).serving
     waiting = Execution.objects.waiting().filter(wake_at__isnull=False, not_before__lte=now - PATIENCE)
     lines = waiting.order_by().values_list("task").annotate(Count("pk"), Min("not_before"))
     return without_takers({task: (count, since) for task, count, since in lines}, served, registry.remote_names(), now)

@@ -22,7 +22,7 @@ def get_due_index() -> DueIndex:
     if settings.REDIS_URL:
         from scheduling.index.redis import RedisDueIndex
 
-        return RedisDueIndex(settings.REDIS_URL, prefix=settings.NAME_PREFIX)
+        return RedisDueIndex(settings.REDIS_URL, prefix=settings.NAME_PREFIX, slots=settings.DUE_INDEX_SLOTS)
     from scheduling.index.database import DatabaseDueIndex
 
     return DatabaseDueIndex()

@@ -37,6 +37,7 @@ class DueIndex(ABC):
     def lease(self, *, now: datetime, until: datetime, limit: int) -> list[UUID]:
         """Return due jobs, earliest first, hiding each from other pollers until `until`.
 
+        An index in several slots promises that order within each: what fills a batch may not be the earliest of all.
         Safe to repeat: a caller that never saw the answer loses nothing, the jobs reappear.
         Raises IndexIncomplete when the index was wiped since it was last filled.
         """

@@ -1,7 +1,7 @@
-"""The due index in Redis: one sorted set of what is due, one of what is leased, and a marker.
+"""The due index in Redis: one sorted set of what is due, one of what is leased, and a marker, in each slot.
 
 Every change is one script, so it happens whole or not at all, and every script may be run
-twice: the client may repeat a command whose answer it never saw.
+twice: the client may repeat a command whose answer it never saw. No script names two slots.
 """
 
 from __future__ import annotations
@@ -9,24 +9,31 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import islice
-from typing import Any
+from functools import cached_property
+from itertools import count
+from random import randrange
+from typing import Any, NamedTuple
 from uuid import UUID, uuid4
 
-import redis
-from redis.backoff import ConstantBackoff
-from redis.retry import Retry
-
+from jobs.ids import uuid_of
+from scheduler_project.redis_client import FAILURES, Client, connect, one_server
 from scheduling.index.base import DueIndex, IndexIncomplete, IndexUnavailable
+from scheduling.index.slots import Slot, by_slot, named_slots
 
 TIMEOUT = 2.0  # seconds for an answer: callers include people waiting for theirs
+PAUSE = 0.05  # seconds before a question is asked once more
 REBUILD_TIME = 600  # seconds after which an unfinished rebuild no longer counts
+UNASKED = 3600  # seconds after which an index that no poller asks is gone: there is one with other slots in its place
 CHUNK = 2000  # members a call: Lua unpacks at most some 8,000 values
 
 # KEYS: due, leased, marker. Members are ids in hex, scores are milliseconds.
 LEASE = """
-if redis.call('EXISTS', KEYS[3]) == 0 then return false end
-local now, lease_until, limit = ARGV[1], ARGV[2], ARGV[3]
+local left = redis.call('TTL', KEYS[3])
+if left == -2 then return false end
+local now, lease_until, limit, unasked = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+if left < unasked / 2 then
+  for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, unasked) end
+end
 local expired = redis.call('ZRANGE', KEYS[2], '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
 for _, job in ipairs(expired) do
   redis.call('ZREM', KEYS[2], job)
@@ -46,6 +53,12 @@ for i = 1, #ARGV, 2 do
   redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i])
 end
 """
+DISCARD = """
+for i = 1, #ARGV, 2 do
+  redis.call('ZREM', KEYS[1], ARGV[i])
+  redis.call('ZREM', KEYS[2], ARGV[i])
+end
+"""
 SETTLE = """
 for i = 1, #ARGV, 2 do
   if redis.call('ZREM', KEYS[2], ARGV[i]) == 1 and ARGV[i + 1] ~= '' then
@@ -60,85 +73,121 @@ for i = 1, #ARGV, 2 do
   end
 end
 """
-# KEYS: marker, this rebuild's own key. The latter is gone if Redis was wiped since it was set.
+# KEYS: due, leased, marker, this rebuild's own key. The latter is gone if Redis was wiped since it was set.
 FINISH_REBUILD = """
-if redis.call('DEL', KEYS[2]) == 1 then redis.call('SET', KEYS[1], '1') end
+if redis.call('DEL', KEYS[4]) == 1 then
+  redis.call('SET', KEYS[3], '1')
+  for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[1]) end
+end
 """
 
 
+class Scripts(NamedTuple):
+    lease: Any
+    put: Any
+    discard: Any
+    settle: Any
+    restore: Any
+    finish_rebuild: Any
+
+
 class RedisDueIndex(DueIndex):
-    def __init__(self, url: str, *, prefix: str = "") -> None:
-        self._redis = redis.Redis.from_url(
-            url,
-            socket_timeout=TIMEOUT,
-            socket_connect_timeout=TIMEOUT,
-            retry=Retry(ConstantBackoff(0.05), retries=1),  # by default ten: a silent server would hold a POST for long
-        )
-        # The braces keep the three keys on one node of a Redis cluster.
-        self._due, self._leased, self._marker = (f"{prefix}{{punctual}}:{key}" for key in ("due", "leased", "complete"))
-        self._sets = [self._due, self._leased]
-        script = self._redis.register_script
-        self._lease, self._put, self._settle = script(LEASE), script(PUT), script(SETTLE)
-        self._restore, self._finish_rebuild = script(RESTORE), script(FINISH_REBUILD)
+    def __init__(self, url: str, *, prefix: str = "", slots: int = 1) -> None:
+        self._url = url
+        self._slots = named_slots(slots, prefix)
+        # Pollers begin anywhere and go round, so that any number of them share the slots and none is left out.
+        self._turns = count(randrange(slots))
+
+    @cached_property
+    def _redis(self) -> Client:
+        return connect(self._url, timeout=TIMEOUT, pause=PAUSE)
+
+    @cached_property
+    def _scripts(self) -> Scripts:
+        return Scripts(*map(self._redis.register_script, (LEASE, PUT, DISCARD, SETTLE, RESTORE, FINISH_REBUILD)))
 
     def put(self, due: Mapping[UUID, datetime]) -> None:
-        self._each_chunk(self._put, due)
+        with _told_plainly():
+            self._each_chunk(self._scripts.put, due)
 
     def discard(self, jobs: Collection[UUID]) -> None:
-        if jobs:
-            members = [job.hex for job in jobs]
-            with _told_plainly(), self._redis.pipeline() as pipe:
-                pipe.zrem(self._due, *members)
-                pipe.zrem(self._leased, *members)
-                pipe.execute()
+        with _told_plainly():
+            self._each_chunk(self._scripts.discard, dict.fromkeys(jobs))
 
     def lease(self, *, now: datetime, until: datetime, limit: int) -> list[UUID]:
+        first, found = next(self._turns), []
+        for turn in range(first, first + len(self._slots)):
+            try:
+                found += self._lease_from(self._slots[turn % len(self._slots)], now, until, limit - len(found))
+            except (IndexIncomplete, IndexUnavailable):
+                if not found:
+                    raise
+                break  # what is leased must not wait for the others; they are told of when their turn comes first
+            if len(found) >= limit:
+                break
+        return found
+
+    def _lease_from(self, slot: Slot, now: datetime, until: datetime, limit: int) -> list[UUID]:
         with _told_plainly():
-            jobs = self._lease(keys=[*self._sets, self._marker], args=[_score(now), _score(until), min(limit, CHUNK)])
+            jobs = self._scripts.lease(keys=slot, args=[_score(now), _score(until), min(limit, CHUNK), UNASKED])
         if jobs is None:
             raise IndexIncomplete("Redis was wiped or is new: the due index has to be rebuilt from the database.")
-        return [UUID(job.decode()) for job in jobs]
+        return [uuid_of(int(job, 16)) for job in jobs]
 
     def settle(self, next_due: Mapping[UUID, datetime | None]) -> None:
-        self._each_chunk(self._settle, next_due)
+        with _told_plainly():
+            self._each_chunk(self._scripts.settle, next_due)
 
     def restore(self, due: Mapping[UUID, datetime]) -> None:
-        self._each_chunk(self._restore, due)
+        with _told_plainly():
+            self._each_chunk(self._scripts.restore, due)
 
     @contextmanager
     def rebuilding(self) -> Iterator[None]:
-        key = f"{self._marker}:{uuid4().hex}"
+        rebuild = uuid4().hex
         with _told_plainly():
-            self._redis.set(key, "1", ex=REBUILD_TIME)
+            for slot in self._slots:
+                self._redis.set(f"{slot.marker}:{rebuild}", "1", ex=REBUILD_TIME)
         yield
         with _told_plainly():
-            self._finish_rebuild(keys=[self._marker, key])
+            for slot in self._slots:
+                self._scripts.finish_rebuild(keys=[*slot, f"{slot.marker}:{rebuild}"], args=[UNASKED])
 
     def size(self) -> int:
-        with _told_plainly():
-            return sum(self._redis.zcard(key) for key in self._sets)
+        with _told_plainly(), self._redis.pipeline(transaction=False) as pipe:
+            for slot in self._slots:
+                for key in slot.sets:
+                    pipe.zcard(key)
+            return sum(pipe.execute())
 
     def known(self, jobs: Collection[UUID]) -> dict[UUID, datetime]:
-        members = [job.hex for job in jobs]
-        if not members:
+        if not jobs:
             return {}
-        with _told_plainly(), self._redis.pipeline() as pipe:
-            for key in self._sets:
-                pipe.zmscore(key, members)
-            due, leased = pipe.execute()
+        shares = by_slot(((job, None) for job in jobs), len(self._slots))
+        with _told_plainly(), self._redis.pipeline(transaction=False) as pipe:
+            for place, share in shares.items():
+                for key in self._slots[place].sets:
+                    pipe.zmscore(key, [job.hex for job, _ in share])
+            answers = iter(pipe.execute())
         # Of a leased one, the end of its lease: whoever holds it now may be gone.
-        scores = zip(jobs, due, leased, strict=True)
-        return {job: _instant(at or until) for job, at, until in scores if at is not None or until is not None}
+        return {
+            job: _instant(at or until)
+            for share in shares.values()
+            for (job, _), at, until in zip(share, next(answers), next(answers), strict=True)
+            if at is not None or until is not None
+        }
 
     def complete(self) -> bool:
         with _told_plainly():
-            return bool(self._redis.exists(self._marker))
+            return all(self._redis.exists(slot.marker) for slot in self._slots)
 
     def server(self) -> dict[str, str]:
+        """Of a cluster, one of its nodes: they are mostly set up alike."""
         with _told_plainly():
-            told = {key: str(value) for key, value in self._redis.info().items()}
-        with suppress(redis.RedisError):  # hosted ones keep this command to themselves
-            told["save"] = self._redis.config_get("save").get("save", "")
+            one = one_server(self._redis)
+            told = {key: str(value) for key, value in one.info().items()}
+        with suppress(*FAILURES):  # hosted ones keep this command to themselves
+            told["save"] = one.config_get("save").get("save", "")
         return told
 
     def ping(self) -> None:
@@ -146,10 +195,9 @@ class RedisDueIndex(DueIndex):
             self._redis.ping()
 
     def _each_chunk(self, script: Any, due: Mapping[UUID, datetime | None]) -> None:
-        entries = iter(due.items())
-        while chunk := list(islice(entries, CHUNK)):
-            with _told_plainly():
-                script(keys=self._sets, args=_flat(chunk))
+        for place, share in by_slot(due.items(), len(self._slots)).items():
+            for start in range(0, len(share), CHUNK):
+                script(keys=self._slots[place].sets, args=_flat(share[start : start + CHUNK]))
 
 
 def _flat(entries: Sequence[tuple[UUID, datetime | None]]) -> list[str]:
@@ -169,5 +217,5 @@ def _instant(score: float) -> datetime:
 def _told_plainly() -> Iterator[None]:
     try:
         yield
-    except redis.RedisError as error:
+    except FAILURES as error:
         raise IndexUnavailable(f"Redis does not answer: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from urllib.parse import parse_qs, urlsplit
 
@@ -92,6 +93,17 @@ def test_every_list_opens_filtered_and_searched(root, execution, model) -> None:
     assert page.status_code == 200
     assert b"send_email" in page.content or b"Hourly" in page.content
     assert root.get(address, {"q": "nothing like it"}).status_code == 200
+
+
+@pytest.mark.parametrize("page", ["index", "login", "jobs_job_add", "jobs_job_changelist"])
+def test_its_pages_load_nothing_from_elsewhere(root, page) -> None:
+    if page == "login":
+        root.logout()
+
+    drawn = root.get(reverse(f"admin:{page}"), follow=True).content.decode()
+
+    loaded = re.findall(r"<(?:script|link|img|iframe|form)\b[^>]*?(?:src|href|action)=\"([^\"]*)", drawn)
+    assert loaded and [url for url in loaded if urlsplit(url).netloc] == []
 
 
 @pytest.mark.parametrize("name", ["dead_letters", "calendar", "workers"])

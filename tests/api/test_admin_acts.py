@@ -10,9 +10,11 @@ from django.utils import timezone
 
 from accounts.services import register_admin
 from jobs import services
-from jobs.models import AuditEvent, Execution, Job
+from jobs.alerts.operators import keep_contacts
+from jobs.models import AlertRule, AuditEvent, Execution, Incident, Job
 from jobs.services import NewJob
 from jobs.states import Cause, JobStatus, Status
+from tests.alerting import Watched, due_at, rule_of
 
 pytestmark = pytest.mark.django_db
 
@@ -152,3 +154,50 @@ def test_a_backfill_of_what_is_to_come_is_refused_beside_its_field(root, job) ->
     page = backfill(root, job, now, now + timedelta(days=1))
 
     assert "is not past yet" in page.context["form"].errors["end"][0]
+
+
+def test_rules_are_switched_off_and_on_and_tested_with_an_event_each(root, team) -> None:
+    rule = rule_of(team)
+    address = reverse("admin:jobs_alertrule_changelist")
+
+    for act in ("switch_off", "switch_on", "send_test"):
+        answer = root.post(address, {"action": act, "_selected_action": [str(rule.pk)]})
+        assert answer.status_code == 302, answer.content
+
+    rule.refresh_from_db()
+    assert rule.enabled and rule.notices.get().content["test"]
+    acts = AuditEvent.objects.filter(job=None, actor__username="root").order_by("id").values_list("action", flat=True)
+    assert list(acts) == ["update_alert", "update_alert", "test_alert"]
+    event = AuditEvent.objects.get(action="test_alert")
+    for page in (
+        reverse("admin:jobs_auditevent_changelist"),
+        reverse("admin:jobs_auditevent_change", args=[event.pk]),
+        reverse("admin:jobs_alertrule_change", args=[rule.pk]),
+    ):
+        assert root.get(page).status_code == 200
+
+
+def test_rules_of_the_settings_are_not_changed_here(root, settings) -> None:
+    settings.ALERT_EMAILS = ["ops@example.com"]
+    keep_contacts(timezone.now())
+    [rule] = AlertRule.objects.all()
+
+    root.post(reverse("admin:jobs_alertrule_changelist"), {"action": "switch_off", "_selected_action": [str(rule.pk)]})
+
+    rule.refresh_from_db()
+    assert rule.enabled and not AuditEvent.objects.exists()
+
+
+def test_incidents_are_listed_and_each_has_a_page(root, job) -> None:
+    watched = Watched()
+    due_at(job, watched.time - timedelta(minutes=1))
+    watched.look()
+    watched.look(after=timedelta(minutes=1), without=("poller",))
+    watched.look(after=timedelta(minutes=1), without=("poller",))
+
+    listed = root.get(reverse("admin:jobs_incident_changelist"), {"kind__exact": "missed"}).content.decode()
+    pages = [reverse("admin:jobs_incident_change", args=[one.pk]) for one in Incident.objects.all()]
+
+    assert "Hourly" in listed and "No poller is running" not in listed
+    assert "No poller is running" in root.get(reverse("admin:jobs_incident_changelist")).content.decode()
+    assert [root.get(page).status_code for page in pages] == [200] * len(pages) and len(pages) >= 2

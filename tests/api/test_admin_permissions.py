@@ -24,6 +24,7 @@ MAIL = {"to": "alice@example.com", "subject": "Hello", "body": "There"}
 HOURLY = {"type": "interval", "seconds": 3600}
 PAGES = [
     *("jobs_job_changelist", "jobs_execution_changelist", "jobs_attempt_changelist", "jobs_auditevent_changelist"),
+    *("jobs_incident_changelist", "jobs_alertrule_changelist"),
     *("dead_letters", "calendar", "workers"),
 ]
 

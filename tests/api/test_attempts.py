@@ -129,3 +129,9 @@ def test_what_was_typed_as_a_name_is_not_kept(alice) -> None:
     guess(username="my secret by mistake")
 
     assert not any("secret" in bucket.name for bucket in Bucket.objects.all())
+
+
+def test_guessing_is_no_freer_while_redis_is_away(alice, settings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:9/0"
+
+    assert [guess().status_code for _ in range(4)] == [401, 401, 401, 429]

@@ -14,6 +14,7 @@ from accounts.models import ApiKey, Membership, Tenant, User
 from jobs.models import AuditEvent, Execution, Job, LogLine, Progress
 from jobs.states import JobStatus, Status
 from jobs.stats.snapshot import snapshots
+from tests.alerting import Watched, due_at
 from tests.api.test_stats import job_of, run_of
 from tests.conftest import PASSWORD
 
@@ -249,3 +250,21 @@ def test_addresses_that_lead_nowhere_answer_in_the_askers_language(db: None) -> 
     assert "<h1>Nothing here</h1>" in browser_of(None).get("/nowhere").content.decode()
     assert Client().get("/nowhere").headers["Content-Type"] == "application/problem+json"
     assert browser_of(None).get("/api/v1/nowhere").headers["Content-Type"] == "application/problem+json"
+
+
+def test_the_overview_says_what_was_missed_to_whom_it_concerns(alice: User, charlie: User, job: Job) -> None:
+    watched = Watched()
+    due_at(job, watched.time - timedelta(minutes=1))
+    for _ in range(3):
+        watched.look(after=timedelta(seconds=15), without=("poller",))
+
+    hers, his = (browser_of(who).get("/").content.decode() for who in (alice, charlie))
+    User.objects.filter(pk=charlie.pk).update(is_staff=True)
+    client = browser_of(charlie)
+    client.post("/tenant", {"tenant": "all"})
+    theirs = client.get("/").content.decode()
+
+    assert "Missed: <a" in hers and "because no poller is running" in hers and "Nightly &lt;report&gt;" in hers
+    assert 'id="incidents"' not in his
+    assert "No poller is running: nothing becomes due." not in hers
+    assert "Missed: <a" in theirs and "No poller is running: nothing becomes due." in theirs

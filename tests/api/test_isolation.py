@@ -23,9 +23,10 @@ from accounts.models import Membership
 from accounts.services import register
 from execution.models import WorkerKey
 from jobs import services
-from jobs.models import Execution, Replay
+from jobs.models import AlertRule, Execution, Incident, Replay
 from jobs.services import NewJob
 from jobs.states import ReplayState
+from tests.alerting import rule_of
 from tests.conftest import PASSWORD, client_of
 
 ACTORS = ("anonymous", "stranger", "viewer", "member", "owner", "read_key", "expired_key", "staff")
@@ -57,6 +58,10 @@ ROWS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(["get_execution", "list_execution_logs", "get_replay", "get_image"], LOOK),
     **dict.fromkeys(["list_jobs", "list_executions", "list_dead_letters", "list_dead_letter_causes"], LIST),
     **dict.fromkeys(["list_replays", "list_audit_events", "list_tasks", "get_task", "schedule_load"], LIST),
+    **dict.fromkeys(["get_alert", "get_incident"], LOOK),
+    **dict.fromkeys(["list_alerts", "list_incidents"], LIST),
+    **dict.fromkeys(["update_alert", "delete_alert", "test_alert"], ACT),
+    "create_alert": MAKE,
     **dict.fromkeys(["update_job", "delete_job", "pause_job", "resume_job", "cancel_job", "run_job"], ACT),
     **dict.fromkeys(["backfill_job", "cancel_execution", "retry_execution"], ACT),
     **dict.fromkeys(["create_job", "create_jobs", "pause_jobs", "resume_jobs", "cancel_jobs", "delete_jobs"], MAKE),
@@ -113,7 +118,14 @@ def names(alice, team) -> dict[str, str]:
     worker_key = WorkerKey.objects.create(
         name="fax", tasks=["fax"], tenant=team, owner=alice, digest="0" * 64, created_at=timezone.now()
     )
+    rule = rule_of(team)
+    now = timezone.now()
+    incident = Incident.objects.create(
+        kind="missed", tenant=team, job=job, subject="s", key="k", title="t", since=now, last_at=now, opened_at=now
+    )
     return {
+        "alerts": str(rule.pk),
+        "incidents": str(incident.pk),
         "jobs": str(job.id),
         "executions": str(execution.id),
         "tenants": str(team.pk),
@@ -226,5 +238,6 @@ def test_what_was_refused_has_changed_nothing(names: dict[str, str], clients: di
 def state(names: dict[str, str]) -> list[Any]:
     return [
         list(Execution.objects.order_by("pk").values()),
+        list(AlertRule.objects.order_by("pk").values()),
         list(Execution.objects.get(pk=names["executions"]).job.audit_events.values()),
     ]

@@ -12,14 +12,15 @@ from django.utils import timezone
 from execution.processes import make_recoverer
 from jobs import services
 from jobs.backfill import plan
-from jobs.ids import execution_id, new_job_id
+from jobs.ids import new_job_id
 from jobs.models import Attempt, AuditEvent, Execution, Horizon, Job, JobTerm, LogLine, Progress
 from jobs.occurrences import list_occurrences
 from jobs.outcomes import Outcome
 from jobs.pruning import Kept, Pruner
 from jobs.services import NewJob
-from jobs.states import AttemptOutcome, Cause, Level, Status
+from jobs.states import AttemptOutcome, Level, Status
 from tests.lives import MAIL
+from tests.past import past
 
 pytestmark = pytest.mark.django_db
 
@@ -32,20 +33,6 @@ NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 @pytest.fixture
 def job(team) -> Job:
     return services.create_job(NewJob("send_email", MAIL, HOURLY, name="hourly"), tenant=team, actor=None)
-
-
-def past(job: Job, age: timedelta, status: Status = Status.COMPLETED, **rest) -> Execution:
-    due = timezone.now() - age
-    over = None if status in (Status.RUNNING, Status.QUEUED, Status.RETRYING, Status.SCHEDULED) else due
-    return Execution.objects.create(
-        id=execution_id(job.id, due, Cause.SCHEDULE),
-        job=job,
-        tenant_id=job.tenant_id,
-        task=job.task,
-        priority=job.priority,
-        status=status,
-        **{"due_at": due, "not_before": due, "recorded_at": due, "finished_at": over} | rest,
-    )
 
 
 def prune(batch: int = 100, **kept) -> int:

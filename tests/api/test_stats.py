@@ -13,7 +13,7 @@ from accounts.models import Tenant, User
 from jobs import services
 from jobs.ids import execution_id
 from jobs.models import Attempt, Execution, Job, Presence
-from jobs.models.presence import VANISHES
+from jobs.models.presence import STUCK, VANISHES
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Cause, Priority, Status
 from jobs.stats import buckets, unfinished
@@ -100,7 +100,8 @@ def test_of_a_full_bucket_some_are_read_and_the_rest_is_reckoned(
 
 
 def test_a_bucket_that_is_over_is_read_once(job: Job, team: Tenant, django_assert_num_queries: Any) -> None:
-    known, now = Buckets(), timezone.now()
+    # Long enough after a full minute: the one before is over, and settled.
+    known, now = Buckets(), timezone.now().replace(second=40)
     run_of(job, now - 20 * MINUTE)
     known.of(team, HOUR, now)
 
@@ -185,6 +186,18 @@ def test_all_who_look_share_one_reading_a_second(job: Job, team: Tenant, django_
 
     with django_assert_num_queries(0):
         assert snapshots.of(team, HOUR) is first
+
+
+def test_a_process_whose_loop_hangs_is_seen_as_stuck_until_a_round_ends(db: None) -> None:
+    announcer = Announcer("poller")
+    announcer._round_ended -= STUCK.total_seconds() + 1  # the clock itself is everybody's
+    announcer.say()
+    assert Presence.objects.get().stuck and [one.stuck for one in snapshots.of(None, HOUR).workers] == [True]
+
+    announcer.round_ended()
+    announcer.say()
+
+    assert not Presence.objects.get().stuck
 
 
 def test_a_process_is_seen_while_it_says_so_and_vanishes_after_that(db: None, team: Tenant) -> None:

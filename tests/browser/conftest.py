@@ -2,8 +2,6 @@
 
 `server` is the installation, `page_of(user)` a page on which that user is signed in. However a test uses its pages, it
 fails if one of them wrote an error to the console, or asked anybody but the installation for anything.
-
-They run in embedded mode only: a browser sees no difference between the modes.
 """
 
 from __future__ import annotations
@@ -15,15 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.server import Server
 from tests.servers.order import Unavailable
-
-if not settings.EMBEDDED:
-    collect_ignore_glob = ["test_*.py"]
 
 PATIENCE = 60_000  # milliseconds for whatever should be seen soon, on a machine with much else to do
 WIDE = {"width": 1280, "height": 900}

@@ -20,6 +20,8 @@ LISTS = {
     "calendar": "/admin/calendar/",
     "workers": "/admin/workers/",
     "audit": "/admin/jobs/auditevent/",
+    "incidents": "/admin/jobs/incident/",
+    "alerts": "/admin/jobs/alertrule/",
     "users": "/admin/accounts/user/",
     "tenants": "/admin/accounts/tenant/",
     "new job": "/admin/jobs/job/add/",

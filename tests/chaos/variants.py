@@ -96,7 +96,8 @@ def attempt_counted_at_end() -> None:
     from jobs.ledger import claiming, settling
 
     _rewrite(claiming, "attempt = e.attempt + 1, started_at", "started_at")
-    _rewrite(settling, "UPDATE jobs_execution SET", "UPDATE jobs_execution SET attempt = attempt + 1,")
+    for first in ("status = %(completed)s", "error = r.complaint"):
+        _rewrite(settling, f"SET {first}", f"SET attempt = attempt + 1, {first}")
 
 
 def recoverer_off() -> None:
@@ -172,7 +173,7 @@ def no_wipe_marker() -> None:
     """An emptied Redis is taken for one with nothing due, and no sweep helps out."""
     from scheduling.index import redis
 
-    redis.LEASE = redis.LEASE.replace("if redis.call('EXISTS', KEYS[3]) == 0 then return false end", "")
+    redis.LEASE = redis.LEASE.replace("if left == -2 then return false end", "")
     _no_sweep()
 
 

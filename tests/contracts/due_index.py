@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
 from accounts.models import Tenant
+from jobs.ids import new_job_id
 from jobs.models import Job
 from jobs.states import JobStatus
 from scheduling.index import DueIndex
@@ -27,11 +29,15 @@ class DueIndexContract:
         # Some adapters count a lease in the database's time, so tests may not invent theirs.
         self.now = timezone.now()
 
-    def due(self, at: datetime) -> Job:
+    def due(self, at: datetime, beside: Job | None = None) -> Job:
         """A job due at `at`, known to the database and to the index, as after a commit."""
-        job = Job.objects.create(tenant=self.team, task="record", next_run_at=at)
+        job = Job.objects.create(id=self.new_id(beside), tenant=self.team, task="record", next_run_at=at)
         self.index.put({job.id: at})
         return job
+
+    def new_id(self, beside: Job | None) -> UUID:
+        """An id of a job that the index keeps in order with the one `beside` it: of most indexes, any."""
+        return new_job_id()
 
     def lease(self, now: datetime | None = None, limit: int = 100, seconds: float = 10) -> list:
         now = now or self.now
@@ -39,7 +45,7 @@ class DueIndexContract:
 
     def test_due_jobs_are_leased_earliest_first(self) -> None:
         later = self.due(self.now - SECOND)
-        earlier = self.due(self.now - 2 * SECOND)
+        earlier = self.due(self.now - 2 * SECOND, beside=later)
 
         assert self.lease() == [earlier.id, later.id]
 
@@ -70,7 +76,8 @@ class DueIndexContract:
         assert self.lease() == []
 
     def test_no_more_than_the_limit_is_leased(self) -> None:
-        jobs = [self.due(self.now - n * SECOND) for n in (3, 2, 1)]
+        jobs = [self.due(self.now - 3 * SECOND)]
+        jobs += [self.due(self.now - n * SECOND, beside=jobs[0]) for n in (2, 1)]
 
         assert self.lease(limit=2) == [job.id for job in jobs[:2]]
         assert self.lease(limit=2) == [jobs[2].id]
@@ -125,7 +132,9 @@ class DueIndexContract:
 
     def test_restoring_adds_what_is_missing_but_does_not_delay_anything(self) -> None:
         known = self.due(self.now - SECOND)
-        missing = Job.objects.create(tenant=self.team, task="record", next_run_at=self.now - 2 * SECOND)
+        missing = Job.objects.create(
+            id=self.new_id(beside=known), tenant=self.team, task="record", next_run_at=self.now - 2 * SECOND
+        )
 
         self.index.restore({known.id: self.now + 60 * SECOND, missing.id: self.now - 2 * SECOND})
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from pydantic import BaseModel, ConfigDict
 
 from accounts.models import Tenant
@@ -14,6 +15,8 @@ from execution.registry import Run, registry, task
 from jobs import services
 from jobs.models import Job
 from jobs.services import NewJob
+from tests.alerting import Watched
+from tests.emptying import renew
 from tests.engine.system import System, leave_nothing, wipe_broker, wipe_index
 
 
@@ -33,6 +36,17 @@ def empty_servers(transactional_db: None) -> None:
     """Each test begins with its own names empty; the database is emptied by pytest-django."""
     wipe_index()
     wipe_broker()
+
+
+@pytest.fixture
+def new_tables(transactional_db: None) -> None:
+    """PostgreSQL's, for tests of its plans, and commits that wait for the disk as everybody's do.
+
+    Before a commit is there, VACUUM cannot tell that all see its rows, and no index alone would answer for them.
+    """
+    renew()
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = on")
 
 
 @pytest.fixture
@@ -78,3 +92,10 @@ def new_job(team: Tenant, recorder: Recorder):
         return services.create_job(NewJob(task, payload or {}, schedule, **rest), tenant=team, actor=None)
 
     return create
+
+
+@pytest.fixture
+def watched() -> Iterator[Watched]:
+    watched = Watched()
+    yield watched
+    watched.stop()

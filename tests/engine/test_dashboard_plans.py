@@ -19,7 +19,7 @@ JOBS = 5_000
 
 
 @pytest.fixture
-def loaded(transactional_db: None) -> Iterator[None]:
+def loaded(new_tables: None) -> Iterator[None]:
     from benchmarks.fleet import TASK
     from benchmarks.load import distant, history
 

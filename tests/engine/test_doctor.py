@@ -47,7 +47,7 @@ needs_rabbitmq = pytest.mark.skipif(not configured.AMQP_URL, reason="RabbitMQ's"
 def well() -> None:
     """An installation without a fault: all roles are there, and the index is complete."""
     now = timezone.now()
-    for role in ("poller", "executor", "recoverer"):
+    for role in ("poller", "executor", "recoverer", "watcher"):
         appear(role, now, tasks=["record", "send_email"] if role == "executor" else [])
     rebuild(get_due_index())
 
@@ -139,11 +139,18 @@ def test_a_database_that_forgets_the_last_moment(db) -> None:
     assert "synchronous_commit = on" in one.remedy
 
 
-@pytest.mark.parametrize("role", ["poller", "executor", "recoverer"])
+@pytest.mark.parametrize("role", ["poller", "executor", "recoverer", "watcher"])
 def test_nobody_of_a_role(role) -> None:
     Presence.objects.filter(role=role).delete()
 
     assert f"manage.py run_{role}" in found(f"work.no_{role}").remedy
+
+
+def test_a_process_that_is_there_and_hangs_inside_a_round() -> None:
+    poller = Presence.objects.get(role="poller")
+    Presence.objects.filter(pk=poller.pk).update(round_at=poller.seen_at - 6 * MINUTE)
+
+    assert f"poller {poller.name} for 360 s" in found("work.stuck_process").fact
 
 
 def test_a_process_that_vanished_and_is_forgotten_on_request() -> None:
@@ -151,7 +158,7 @@ def test_a_process_that_vanished_and_is_forgotten_on_request() -> None:
 
     assert found("work.silent_processes").repair
     call("--repair")
-    assert Presence.objects.count() == 3
+    assert Presence.objects.count() == 4
 
 
 def test_releases_that_run_together() -> None:

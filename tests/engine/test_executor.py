@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 from threading import Event
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from execution import bookkeeper
+from execution.broker import get_broker
+from execution.broker.base import Message
 from execution.executor import Executor
 from execution.processes import make_executor
 from jobs.models import Execution
@@ -252,3 +256,18 @@ def test_work_that_could_not_be_started_is_given_back(executor, gate, waiting, m
 
     assert executor.drain(SOON) == 0
     assert Execution.objects.get().status in (Status.SCHEDULED, Status.QUEUED)
+
+
+@pytest.mark.skipif(not settings.AMQP_URL, reason="Without RabbitMQ there are no messages")
+def test_a_message_about_an_execution_that_no_row_knows_is_dropped_with_a_line(executor) -> None:
+    broker, unknown = get_broker(), uuid4()
+    broker.publish([Message("record", (unknown,), Priority.NORMAL)])
+
+    with capture_logs() as logs:
+        eventually(lambda: executor.tick() or logs)
+
+    assert [line for line in logs if line["event"] == "executor.passed_over"] == [
+        {"event": "executor.passed_over", "log_level": "info", "executions": 1, "some": [str(unknown)]}
+    ]
+    eventually(lambda: broker.depth("record") == 0)
+    assert executor.holding == 0

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -18,17 +17,10 @@ from jobs import services
 from jobs.models import Execution, Job
 from jobs.services import NewJob
 from jobs.states import Status
+from tests.missing import not_tried
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PATIENCE = 60.0  # seconds
-
-
-def not_tried(reason: str) -> NoReturn:
-    """Skip with a loud line; where everything has to be there, fail."""
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    print(f"\nNOT TRIED: {reason}", file=sys.__stderr__)
-    pytest.skip(reason)
 
 
 def needs(program: str) -> str:

@@ -25,7 +25,7 @@ EVENTS = 20_000
 
 
 @pytest.fixture
-def loaded(transactional_db):
+def loaded(new_tables):
     task(TASK, payload=Anything)(lambda payload, run: None)
     history(STORED, of_jobs=100)
     dead_letters.name_causes(STORED)

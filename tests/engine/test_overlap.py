@@ -8,8 +8,10 @@ from threading import Event
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
+from execution.waiting import look_after
 from jobs import ledger, services
 from jobs.models import Execution, Job
 from jobs.states import Status
@@ -89,7 +91,7 @@ def test_allow_lets_both_run(system, new_job, slow, come_due) -> None:
     start(system, first)
     start(system, second)
 
-    assert slow.most == 2
+    eventually(lambda: slow.most == 2)
 
 
 @pytest.mark.parametrize("said", [{}, {"overlap": "skip"}])
@@ -163,6 +165,27 @@ def test_one_that_waits_starts_soon_after_the_other_is_over(system, new_job, slo
     first.refresh_from_db()
     second.refresh_from_db()
     assert second.started_at - first.finished_at < 3 * SECOND
+
+
+@pytest.mark.parametrize(("running_for", "nap"), [(timedelta(0), SECOND / 2), (timedelta(seconds=60), 3 * SECOND)])
+def test_the_first_in_line_looks_as_often_as_what_it_waits_for_may_end_however_long_the_line_was(
+    system, new_job, slow, come_due, running_for, nap
+) -> None:
+    job = new_job(HOURLY, overlap="wait")
+    first = come_due(job)
+    start(system, first)
+    second = come_due(job)
+    now = timezone.now()
+    Execution.objects.filter(pk=first.pk).update(started_at=now - running_for)
+    Execution.objects.filter(pk=second.pk).update(recorded_at=now - timedelta(hours=1))
+    second.refresh_from_db()
+
+    with transaction.atomic():
+        assert look_after([second], now=now, look=SECOND / 2, patience=timedelta(minutes=5)) == []
+
+    second.refresh_from_db()
+    assert second.wake_at == now + nap
+    finish(system, slow, job)
 
 
 def test_a_line_that_is_full_takes_no_more(system, new_job, slow, come_due, monkeypatch) -> None:

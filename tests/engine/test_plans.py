@@ -40,11 +40,17 @@ HOT = {  # each sends at least one of the statements that are looked at
     "jobs.ledger.settling._end_otherwise",
     "execution.recoverer.Recoverer.tick",
     "execution.broker.database.DatabaseInbox._ready",
+    "jobs.alerts.looking.missed",
+    "jobs.alerts.looking.no_longer_missed",
+    "jobs.alerts.looking.late",
+    "jobs.alerts.looking.unserved",
+    "jobs.alerts.looking.failures",
+    "jobs.alerts.looking.outcomes",
 }
 
 
 @pytest.fixture
-def loaded(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def loaded(new_tables: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     from benchmarks.fleet import TASK
     from benchmarks.load import history, various
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from importlib import import_module, reload
 from io import StringIO
 
@@ -12,7 +13,8 @@ from accounts.models import Tenant, User
 from execution.registry import registry
 from jobs.demo import simulation
 from jobs.demo.simulation import InvalidMix, Simulation, clean_up, read_mix
-from jobs.models import Execution, Job
+from jobs.models import Execution, Horizon, Job
+from jobs.models.horizon import OF_ALL
 
 
 @pytest.fixture
@@ -48,6 +50,15 @@ def test_cleaning_up_leaves_everything_else_alone(new_job, demo_tasks) -> None:
     clean_up()
 
     assert list(Job.objects.all()) == [kept] and Tenant.objects.count() == 1
+
+
+def test_it_says_so_when_part_of_what_it_made_is_pruned_already(db, demo_tasks) -> None:
+    load = Simulation(4, 1, read_mix("fast=1"))
+    before = load.report().pruned
+
+    Horizon.objects.move({OF_ALL: load.started + timedelta(seconds=1)})
+
+    assert not before and load.report().pruned
 
 
 @pytest.mark.parametrize("text", ["", "fast", "fast=x", "swift=3", "fast=0"])

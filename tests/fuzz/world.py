@@ -21,9 +21,10 @@ def build() -> dict:
     from accounts.services import register
     from accounts.tokens import sign_in
     from jobs import services
+    from jobs.alerts.rules import create_rule
     from jobs.clock import database_now
     from jobs.ids import execution_id
-    from jobs.models import Attempt, Execution
+    from jobs.models import Attempt, Execution, Incident
     from jobs.services import NewJob
     from jobs.states import Status
 
@@ -54,6 +55,10 @@ def build() -> dict:
         Attempt.objects.create(execution=one, number=1, outcome="FAILED", error="ValueError: 17", finished_at=now)
         executions.append(one)
     keys = [create_key(tenant=team, creator=alice, name="ci", scopes=["read"]).key for _ in range(20)]
+    by_mail = {"name": "On call", "channel": "email", "emails": ["oncall@example.com"]}
+    rules = [create_rule(by_mail, tenant=team, actor=alice) for _ in range(20)]
+    base = {"kind": "missed", "tenant": team, "title": "Report", "since": now, "last_at": now, "opened_at": now}
+    incidents = [Incident.objects.create(job=job, subject=str(job.id), key=str(job.id), **base) for job in jobs[:20]]
     return {
         "tenant": str(team.pk),
         "headers": {"Authorization": f"Bearer {sign_in(alice).access}"},
@@ -63,6 +68,8 @@ def build() -> dict:
             "executions": [str(one.id) for one in executions],
             "tenants": [str(team.pk)],
             "keys": [str(key.pk) for key in keys],
+            "alerts": [str(rule.pk) for rule in rules],
+            "incidents": [str(one.pk) for one in incidents],
         },
     }
 

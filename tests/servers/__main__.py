@@ -1,6 +1,6 @@
 """Runs the tests once for each mode, on whatever servers can be had.
 
-    python -m tests.servers [--modes embedded,database,full] [-- pytest arguments]
+    python -m tests.servers [--modes embedded,database,full] [--part quick|long|all] [-- pytest arguments]
 
 It parses, wires and prints. The modes run one after the other, in child processes, because a mode
 is chosen by the environment before Django starts.
@@ -17,11 +17,11 @@ from typing import TypeVar
 
 from tests.servers import modes, provide, report
 from tests.servers.kinds import Kind
-from tests.servers.modes import Mode
+from tests.servers.modes import Mode, Part
 from tests.servers.private import ending
 from tests.servers.private.process import ChildProcess
 
-Named = TypeVar("Named", Mode, Kind)
+Named = TypeVar("Named", Mode, Kind, Part)
 
 ROOT = Path(__file__).resolve().parents[2]
 GRACE = 15  # seconds for pytest to tear down its fixtures when the run is interrupted
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
                 outcomes.append(report.Outcome(mode, None))
                 continue
             _say(f"--- mode {mode.key}")
-            command = modes.command(pytest_arguments, first=mode is options.modes[0])
+            command = modes.command(pytest_arguments, first=mode is options.modes[0], part=options.part)
             begun = time.monotonic()
             code = _run(command, modes.environment(mode, servers.environment, os.environ))
             outcomes.append(report.Outcome(mode, code, time.monotonic() - begun))
@@ -82,6 +82,12 @@ def _parser() -> argparse.ArgumentParser:
         help="which modes, in which order (default: embedded,database,full)",
     )
     parser.add_argument(
+        "--part",
+        type=_one(Part.named),
+        default=Part.ALL,
+        help="quick: what `make test` runs; long: what `make test-long` does; all: both (the default)",
+    )
+    parser.add_argument(
         "--private",
         action="store_true",
         help="use no server that is there already, start private ones",
@@ -95,16 +101,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _several(named: Callable[[str], Named]) -> Callable[[str], list[Named]]:
-    """Return the reader of a comma-separated list whose words `named` understands."""
+def _one(named: Callable[[str], Named]) -> Callable[[str], Named]:
+    """Return the reader of a word that `named` understands."""
 
-    def read(text: str) -> list[Named]:
+    def read(text: str) -> Named:
         try:
-            return [named(word) for word in text.split(",")]
+            return named(text)
         except ValueError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return read
+
+
+def _several(named: Callable[[str], Named]) -> Callable[[str], list[Named]]:
+    """Return the reader of a comma-separated list of such words."""
+    return lambda text: [_one(named)(word) for word in text.split(",")]
 
 
 def _say(*lines: str) -> None:

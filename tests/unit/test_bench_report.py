@@ -88,6 +88,19 @@ MEMORY: dict[str, Any] = {
     "at_s": [0.0, 60.0, 120.0],
     "mb": {"poller": [80.0, 82.0, 84.0], "web": [90.0, 90.0, 90.0]},
 }
+SOAK: dict[str, Any] = {
+    "per_s": 500,
+    "kept_s": 300,
+    "autovacuum": "on",
+    "at_s": [60.0, 120.0, 180.0, 240.0],
+    "mb": {"poller": [60.0, 80.0, 80.0, 80.0], "web": [90.0, 90.0, 90.0, 95.0]},
+    "started": [30_000, 30_000, 30_000, 30_000],
+    "p50_s": [0.02, 0.02, 0.02, 0.02],
+    "p99_s": [0.09, 0.08, 0.08, 0.07],
+    "executions": [30_000, 60_000, 150_000, 151_000],
+    "jobs": [30_000, 60_000, 150_000, 151_000],
+    "table_mb": [40.0, 80.0, 200.0, 210.0],
+}
 PLANS: dict[str, Any] = {
     "stored": 50_000,
     "plans": [
@@ -95,7 +108,34 @@ PLANS: dict[str, Any] = {
         {"act": "a page", "place": "page", "statement": "SELECT x", "plan": "Seq Scan", "ms": 9.0, "scanned": ["x"]},
     ],
 }
-FURTHER_RESULTS: dict[str, Any] = {"run": RUN, "history": HISTORY, "memory": MEMORY, "plans": PLANS}
+SLOTS: dict[str, Any] = {
+    "stored": 1000,
+    "batch": 100,
+    "slots": {
+        "1": {"put": 1.5, "lease": 2.5, "settle": 3.5, "redis": 1.25, "idle_poll": 80.0},
+        "8": {"put": 1.6, "lease": 2.6, "settle": 3.6, "redis": 1.35, "idle_poll": 320.0},
+    },
+}
+PARTITIONS: dict[str, Any] = {
+    "stored": 1000,
+    "kinds": {
+        "plain": {"ms": {"a claim": 20.0}, "wal_bytes": 2000, "bytes_a_row": 500, "partitions": 0},
+        "partitioned": {"ms": {"a claim": 22.0}, "wal_bytes": 2100, "bytes_a_row": 510, "partitions": 12},
+    },
+    "forget": {
+        "plain": {"rows": 900, "seconds": 0.9, "us_a_row": 1000.0, "wal_bytes_a_row": 300.0},
+        "partitioned": {"rows": 850, "seconds": 0.01, "us_a_row": 11.8, "wal_bytes_a_row": 5.0},
+    },
+}
+FURTHER_RESULTS: dict[str, Any] = {
+    "run": RUN,
+    "history": HISTORY,
+    "memory": MEMORY,
+    "soak": SOAK,
+    "plans": PLANS,
+    "slots": SLOTS,
+    "partitions": PARTITIONS,
+}
 
 
 def test_the_last_line_has_every_figure_by_its_name() -> None:
@@ -177,7 +217,7 @@ def test_every_picture_can_be_drawn() -> None:
 
     assert drawn.keys() == {"throughput.svg", "executors.svg", "processors.svg", "polling.svg"}
     further = pictures(FURTHER_RESULTS)
-    assert further.keys() == {"history.svg", "memory.svg"}
+    assert further.keys() == {"history.svg", "memory.svg", "soak.svg"}
     for text in (drawn | further).values():
         ElementTree.fromstring(text)
 
@@ -205,6 +245,14 @@ def test_memory_is_told_as_growth_a_minute() -> None:
 
     assert (poller.value, web.value) == ("+2.00 MB a minute", "+0.00 MB a minute")
     assert slope([1.0], [5.0]) == 0
+
+
+def test_half_an_hour_tells_growth_of_its_second_half_and_the_worst_lateness_of_its_ends() -> None:
+    started, late, poller, web, kept = lines({"soak": SOAK})
+
+    assert (started.value, late.value) == ("120,000", "0.070 s") and "0.090 s" in late.note
+    assert (poller.value, web.value) == ("+0.00 MB a minute", "+5.00 MB a minute")
+    assert kept.value == "151,000" and "150,000 after 3 minutes" in kept.note
 
 
 def test_a_statement_that_reads_a_whole_table_is_named() -> None:
@@ -249,3 +297,17 @@ def test_a_further_table_has_a_place_of_its_own() -> None:
 
     assert "(../benchmarks/results/memory.svg)" in both
     assert both.index("executions a second") < both.index(begin("memory")) < both.index("memory of the poller")
+
+
+def test_slots_are_told_beside_the_one() -> None:
+    *_, idle = lines({"slots": SLOTS})
+
+    assert idle.value == "80.0 µs" and "320 µs with 8" in idle.note
+
+
+def test_partitions_are_told_beside_the_one_table() -> None:
+    claim, log, disk, deleted, dropped = lines({"partitions": PARTITIONS})
+
+    assert claim.value == "1.10 ×" and "12 partitions" in claim.note
+    assert (log.value, disk.value) == ("2,000 bytes", "500 bytes")
+    assert deleted.value == "1,000 µs" and dropped.value == "11.8 µs" and "850 in" in dropped.note

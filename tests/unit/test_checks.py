@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from execution.outbound.signing import spell_secret
+from jobs.alerts.operators import undeliverable
 from scheduler_project.checks import short_keys, too_few_connections
 
 
@@ -20,3 +22,17 @@ def test_a_key_that_could_be_guessed_is_told_and_how_to_make_a_better_one() -> N
 
     assert message.id == "punctual.E003" and "token_urlsafe" in message.hint and "changeme" not in str(message)
     assert short_keys(["x" * 32]) == []
+
+
+@pytest.mark.parametrize(
+    ("emails", "url", "secret", "told"),
+    [
+        ([], "", "", []),
+        (["ops@example.com"], "https://example.com/hook", spell_secret(b"k" * 32), []),
+        (["ops"], "", "", ["ALERT_EMAILS"]),
+        ([], "http://169.254.169.254/", "", ["ALERT_WEBHOOK"]),
+        ([], "https://example.com/hook", "guess", ["ALERT_WEBHOOK_SECRET"]),
+    ],
+)
+def test_alerts_that_would_reach_nobody_are_told_before_they_are_needed(emails, url, secret, told) -> None:
+    assert [fault.partition(":")[0] for fault in undeliverable(emails, url, secret)] == told

@@ -47,7 +47,7 @@ class Server:
             def log_message(self, *_: Any) -> None: ...
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        Thread(target=self.http.serve_forever, daemon=True).start()
+        Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         self.address = f"http://127.0.0.1:{self.http.server_address[1]}"
 
 

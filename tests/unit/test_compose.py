@@ -27,7 +27,7 @@ each_of_ours = pytest.mark.parametrize("name", OURS)
 
 
 def test_everything_that_belongs_to_a_system_is_in_it() -> None:
-    assert set(OURS) == {"web", "poller", "executor", "recoverer", "migrate", "simulator"}
+    assert set(OURS) == {"web", "poller", "executor", "recoverer", "watcher", "migrate", "simulator"}
     assert set(SERVICES) - set(OURS) == {"postgres", "redis", "rabbitmq", "mail", "prometheus", "grafana"}
 
 
@@ -87,7 +87,7 @@ def test_each_variable_is_read_by_somebody_and_none_is_missing(name) -> None:
 @each_service
 def test_no_secret_is_in_the_file(name) -> None:
     for variable, value in SERVICES[name].get("environment", {}).items():
-        if re.search(r"KEY|PASS|AUTH|_URL", variable) and variable != "EMAIL_URL":
+        if re.search(r"KEY|PASS|AUTH|_URL", variable) and variable not in ("EMAIL_URL", "WATCHER_PING_URL"):
             assert re.search(r"\$\{\w+:\?", value), variable
 
 
@@ -102,7 +102,7 @@ def test_the_web_server_has_as_many_threads_as_the_settings_believe() -> None:
     assert given["GRANIAN_BLOCKING_THREADS"] == given["WEB_THREADS"]
 
 
-@pytest.mark.parametrize("name", ["poller", "executor", "recoverer"])
+@pytest.mark.parametrize("name", ["poller", "executor", "recoverer", "watcher"])
 def test_prometheus_finds_every_process(name) -> None:
     assert OURS[name]["environment"]["METRICS_PORT"] == 9100
 

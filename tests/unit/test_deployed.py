@@ -60,7 +60,11 @@ def test_promtool_finds_nothing_wrong_and_every_alert_fires_when_it_should() -> 
         sys.stderr.write(f"\n!!! {missing}\n")
         pytest.skip(missing)
 
-    for command in (["check", "rules", str(ALERTS)], ["test", "rules", str(PROMETHEUS / "alerts_test.yml")]):
+    for command in (
+        ["check", "rules", str(ALERTS)],
+        ["test", "rules", str(PROMETHEUS / "alerts_test.yml")],
+        ["check", "config", str(PROMETHEUS / "one-machine.yml")],
+    ):
         ran = subprocess.run([promtool, *command], capture_output=True, text=True, timeout=120, check=False)
         assert ran.returncode == 0, ran.stdout + ran.stderr
     checked = subprocess.run(

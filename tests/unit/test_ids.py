@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from datetime import UTC, datetime, timedelta
 from uuid import RFC_4122, UUID
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.ids import execution_id, new_job_id, time_of
+from jobs.ids import execution_id, new_job_id, time_of, uuid_of
 
 instants = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC))
 jobs = st.uuids()
+
+
+@given(st.integers(0, (1 << 128) - 1))
+def test_an_id_made_of_a_number_is_like_any_other(number: int) -> None:
+    made, usual = uuid_of(number), UUID(int=number)
+
+    assert made == usual and hash(made) == hash(usual) and str(made) == str(usual)
+    assert pickle.loads(pickle.dumps(made)) == usual and copy.deepcopy(made) == usual and repr(made) == repr(usual)
 
 
 @given(jobs, instants)

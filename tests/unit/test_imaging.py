@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
-from execution.imaging import Made, Order, Unmakeable, make_image, sniffed
+from execution.imaging import Made, Order, Unmakeable, make_image, sniffed, studio
 from tests.pictures import animation, held_sideways, liar, picture, text_bomb, wide_bomb
 
 ORDER = Order(
@@ -166,10 +169,14 @@ def test_a_bomb_is_refused_before_it_is_decoded() -> None:
         make(bomb)
 
 
-@pytest.mark.parametrize("bomb", [liar(2**31 - 1), liar(100_000), liar(6000), text_bomb()])
-def test_what_lies_about_its_size_is_refused(bomb) -> None:
+@pytest.mark.parametrize(
+    "bomb",
+    [partial(liar, 2**31 - 1), partial(liar, 100_000), partial(liar, 6000), text_bomb],
+    ids=["2147483647", "100000", "6000", "text"],
+)
+def test_what_lies_about_its_size_is_refused(bomb: Callable[[], bytes]) -> None:
     with pytest.raises(Unmakeable):
-        make(bomb)
+        make(bomb())
 
 
 def test_memory_is_limited_whatever_the_pixels_say() -> None:
@@ -229,3 +236,38 @@ def test_a_beginning_alone_is_no_image(head) -> None:
 def test_the_source_must_be_what_it_was_sniffed_as() -> None:
     with pytest.raises(Unmakeable, match="no whole JPEG"):
         make_image(io.BytesIO(picture("png")), replace(ORDER, source="jpeg"))
+
+
+PROBE = """
+import io, json, os, resource, runpy, sys
+said, sys.stdout = sys.stdout, io.TextIOWrapper(io.BytesIO())
+runpy.run_path({darkroom!r})
+names = ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_FSIZE", "RLIMIT_CORE", "RLIMIT_NOFILE", "RLIMIT_NPROC")
+told = {{name: resource.getrlimit(getattr(resource, name))[0] for name in names}}
+told["environment"] = sorted(os.environ)
+told["open"] = [int(one) for one in os.listdir("/proc/self/fd")]
+told["ours"] = [name for name in sys.modules if name.split(".")[0] in ("django", "jobs", "execution", "accounts")]
+print(json.dumps({{"refused": json.dumps(told)}}), file=said)
+"""
+
+
+def test_where_it_is_decoded_there_is_nothing_to_be_had(monkeypatch, tmp_path) -> None:
+    probe = tmp_path / "probe.py"
+    probe.write_text(PROBE.format(darkroom=str(studio.SCRIPT)))
+    monkeypatch.setattr(studio, "SCRIPT", probe)
+
+    with pytest.raises(Unmakeable) as refused:
+        make(picture("png"))
+
+    told = json.loads(str(refused.value))
+    assert set(told.pop("environment")) <= {"LC_CTYPE"}  # which Python sets for itself
+    assert max(told.pop("open")) <= 3  # in, out, errors, and the list itself
+    assert told == {
+        "RLIMIT_AS": ORDER.memory,
+        "RLIMIT_CPU": ORDER.seconds,
+        "RLIMIT_FSIZE": ORDER.most_bytes + 10_000,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_NOFILE": 64,
+        "RLIMIT_NPROC": 0,
+        "ours": [],
+    }

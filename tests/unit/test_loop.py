@@ -39,6 +39,14 @@ def test_it_goes_on_until_stopped_whatever_a_round_does(rounds) -> None:
     assert worker.rounds == []
 
 
+def test_each_round_is_told_when_it_is_over_however_it_ended() -> None:
+    worker, ended = Worker(1, RuntimeError("a"), 0), []
+
+    run_until_stopped(worker, interval=NAP, stop=worker.stop, after_round=lambda: ended.append(len(worker.rounds)))
+
+    assert ended == [2, 1, 0]
+
+
 def test_an_outage_is_told_once_and_so_is_its_end(monkeypatch) -> None:
     told = structlog.testing.CapturingLogger()
     monkeypatch.setattr(loop, "logger", told)

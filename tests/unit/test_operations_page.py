@@ -43,3 +43,12 @@ def test_every_heading_that_is_linked_to_is_there() -> None:
     }
 
     assert set(re.findall(r"\(#([\w-]+)\)", PAGE)) <= headings
+
+
+def test_backups_are_made_as_they_are_tried() -> None:
+    tried = (ROOT / "tests/whole/backups.py").read_text()
+
+    for program, option in {"pg_dump": "--format=custom", "pg_restore": "--exit-on-error", "dropdb": "--force"}.items():
+        assert re.search(rf"{program} .*{option}", SHELL) and f'"{program}", "{option}"' in tried
+    for command in (".backup", ".restore"):
+        assert f'"{command} ' in SHELL and f'f"{command} ' in tried

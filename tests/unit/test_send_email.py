@@ -22,7 +22,7 @@ from execution.run import Seat
 from execution.uploads import save_upload
 from execution.voice import Bounds, Voice
 from scheduler_project.env import env_email
-from tests.whole.mailserver import MailServer
+from tests.whole.mailserver import MailServer, taking_mail
 from tests.whole.processes import free_port
 
 HELLO = {"to": "ada@example.com", "subject": "Hello", "body": "There"}
@@ -30,12 +30,8 @@ HELLO = {"to": "ada@example.com", "subject": "Hello", "body": "There"}
 
 @pytest.fixture
 def server(settings) -> Iterator[MailServer]:
-    server = MailServer()
-    server.start()
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", server.port, 20
-    yield server
-    server.stop()
+    with taking_mail(settings) as server:
+        yield server
 
 
 class Heard(Seat):

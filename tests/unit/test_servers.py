@@ -9,7 +9,6 @@ import threading
 import time
 from pathlib import Path
 
-import pika
 import psycopg
 import pytest
 import redis
@@ -30,7 +29,7 @@ from tests.servers import (
 from tests.servers import __main__ as runner
 from tests.servers.modes import Mode
 from tests.servers.order import Missing, Obtained, Unavailable, first_given
-from tests.servers.private import DidNotStart, PrivatePostgres, PrivateRabbitMQ, PrivateRedis
+from tests.servers.private import DidNotStart, PrivatePostgres, PrivateRedis
 from tests.servers.private.ports import is_open
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,7 +170,7 @@ class TestTheOrderOfPreference:
 
 class TestTheModes:
     def test_each_mode_sees_exactly_its_own_servers(self):
-        base = {"PATH": "/bin", "REDIS_URL": "redis://of-the-machine"}
+        base = {"PATH": "/bin", "REDIS_URL": "redis://of-the-machine", "PYTHONDONTWRITEBYTECODE": "1"}
 
         assert modes.environment(Mode.EMBEDDED, URLS, base) == {
             "PATH": "/bin",
@@ -196,6 +195,12 @@ class TestTheModes:
         run("--modes", "embedded", "--", "-k", "retry", "--", "x")
 
         assert run.commands[0][-4:] == ["-k", "retry", "--", "x"]
+
+    def test_an_unknown_part_is_refused_with_those_that_exist(self, capsys):
+        with pytest.raises(SystemExit):
+            runner.main(["--part", "slow"])
+
+        assert "No part named 'slow'. Known: quick, long, all." in capsys.readouterr().err
 
     def test_an_unknown_mode_is_refused_with_those_that_exist(self, capsys):
         with pytest.raises(SystemExit):
@@ -355,18 +360,3 @@ class TestAPrivatePostgreSQL:
                 assert connection.execute("SHOW fsync").fetchone() == ("off",)
 
         assert not is_open(server.port)
-
-
-@needs(Kind.RABBITMQ)
-class TestAPrivateRabbitMQ:
-    def test_comes_back_on_the_same_port_and_data(self):
-        with PrivateRabbitMQ() as server:
-            with pika.BlockingConnection(pika.URLParameters(server.url)) as connection:
-                connection.channel().queue_declare("kept", durable=True)
-
-            server.restart()
-
-            with pika.BlockingConnection(pika.URLParameters(server.url)) as connection:
-                connection.channel().queue_declare("kept", passive=True)
-            server.kill()
-            assert not is_open(server.port)

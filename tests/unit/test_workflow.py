@@ -9,6 +9,7 @@ import pytest
 from tests.deploying import ROOT, compose, workflow
 
 JOBS = workflow()["jobs"]
+TEXT = (ROOT / ".github/workflows/ci.yml").read_text()
 
 
 def test_nothing_may_be_written_but_by_the_job_that_publishes() -> None:
@@ -31,12 +32,23 @@ def test_the_image_comes_with_a_list_of_what_is_in_it() -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_each_job_ends_and_names_the_versions_it_uses(name) -> None:
-    uses = [step["uses"] for step in JOBS[name]["steps"] if "uses" in step]
-
+def test_each_job_ends_and_leaves_no_credentials_behind(name) -> None:
     assert JOBS[name]["timeout-minutes"] <= 60 and re.search(r"\d", JOBS[name]["runs-on"])
-    assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+(\.\d+)*", each) for each in uses)
     assert all(step["with"]["persist-credentials"] is False for step in JOBS[name]["steps"] if "checkout" in str(step))
+
+
+def test_actions_are_named_by_commit_with_the_version_beside_it() -> None:
+    uses = re.findall(r"uses: (.*)", TEXT)
+    pinned = [re.fullmatch(r"([\w-]+/[\w-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+", each) for each in uses]
+
+    assert uses and all(pinned)
+    assert len({each[1] for each in pinned}) == len({each[0].split(" #")[0] for each in pinned})
+
+
+def test_the_tests_have_the_whole_history_for_the_previous_release_is_in_it() -> None:
+    [checkout] = [step for step in JOBS["test"]["steps"] if "checkout" in str(step)]
+
+    assert checkout["with"]["fetch-depth"] == 0
 
 
 def test_no_step_puts_what_a_stranger_writes_into_a_shell() -> None:
@@ -58,5 +70,5 @@ def test_each_make_target_it_calls_is_there() -> None:
         r"make ([\w-]+)", "\n".join(step.get("run", "") for job in JOBS.values() for step in job["steps"])
     )
 
-    assert set(called) == {"lint", "test"}
+    assert set(called) == {"lint", "test", "test-long"}
     assert all(re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text()) for target in called)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.engine.conftest import empty_servers, no_names_left_on_the_servers  # noqa: F401
 from tests.whole.mailserver import MailServer
+from tests.whole.processes import PATIENCE, start
+
+Run = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -16,3 +21,20 @@ def mailserver() -> Iterator[MailServer]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def run(mailserver: MailServer) -> Iterator[Run]:
+    """Start `manage.py …` in the folder of a release. By the end, none of them may have met what it did not expect."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(folder: Path, *command: str, **env: str) -> subprocess.Popen[str]:
+        usual = {"EMAIL_URL": mailserver.url, "RETRY_BASE": "0.1", "EXTRA_APPS": "tests.chores"}
+        started.append(start("manage.py", *command, cwd=folder, **usual | env))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.terminate()
+    told = [process.communicate(timeout=PATIENCE)[0] for process in started]
+    assert [text for text in told if "Traceback" in text] == []

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from django.db import connection
@@ -30,14 +33,27 @@ def environment(**changes: str) -> dict[str, str]:
     )
 
 
-def start(*command: str, **env: str) -> subprocess.Popen[str]:
+def start(*command: str, cwd: Path | None = None, stdin: int | None = None, **env: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, *command],
+        cwd=cwd,
         env=environment(**env),
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+@contextmanager
+def everything(**env: str) -> Iterator[subprocess.Popen[str]]:
+    """`run_all`, which need not be ready yet, until it is no longer needed."""
+    process = start("manage.py", "run_all", "--port", str(free_port()), **env)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
 
 
 def ready_address(process: subprocess.Popen[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import pytest
 from punctual import Conflict, Invalid, NotFound, Punctual, every
 
 from tests.whole.person import DORA, Person
-from tests.whole.processes import free_port, ready_address, start
+from tests.whole.processes import everything, free_port, ready_address
 
 CLIENT = Path(__file__).parents[2] / "clients" / "python"
 MAIL = {"to": "you@example.com", "subject": "Hello", "body": "From Punctual"}
@@ -25,14 +24,16 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.fixture(scope="module")
+def running(django_db_setup: None) -> Iterator[str]:
+    with everything() as process:
+        yield ready_address(process)
+
+
 @pytest.fixture
-def address() -> Iterator[str]:
-    process = start("manage.py", "run_all", "--port", str(free_port()))
-    address = ready_address(process)
-    Person(address)  # registers
-    yield address
-    process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+def address(running: str) -> str:
+    Person(running)  # registers
+    return running
 
 
 def test_a_job_from_its_creation_to_its_end(address: str) -> None:

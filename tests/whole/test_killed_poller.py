@@ -1,8 +1,11 @@
 """A poller killed between any two of its steps loses nothing, and records no due time twice."""
+# ruff: noqa: F811  (fixtures that are imported)
 
 from __future__ import annotations
 
 import signal
+import subprocess
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -11,15 +14,24 @@ from django.utils import timezone
 from jobs.models import Execution
 from jobs.states import JobStatus, Status
 from tests.engine.conftest import new_job, recorder, system  # noqa: F401
-from tests.whole.dying_poller import STEPS
+from tests.whole.dying_poller import STEPS, Pollers
 from tests.whole.processes import start
 
 SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
 
 
+@pytest.fixture(scope="module")
+def pollers(django_db_setup: None) -> Iterator[Pollers]:
+    process = start("-m", "tests.whole.dying_poller", stdin=subprocess.PIPE)
+    yield Pollers(process)
+    process.communicate(timeout=30)
+
+
 @pytest.mark.parametrize("step", STEPS)
-def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(step, system, new_job, recorder) -> None:  # noqa: F811
+def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(
+    pollers, step, system, new_job, recorder
+) -> None:
     once = [new_job() for _ in range(3)]
     start_at = timezone.now() - timedelta(minutes=30)
     hourly = new_job({"type": "interval", "seconds": 3600, "start_at": start_at.isoformat()})
@@ -27,9 +39,8 @@ def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(step, 
     type(hourly).objects.filter(pk=hourly.pk).update(next_run_at=due)
     system.poller.index.put({hourly.pk: due})
 
-    killed = start("-m", "tests.whole.dying_poller", step)
-    output, _ = killed.communicate(timeout=60)
-    assert killed.returncode == -signal.SIGKILL, output
+    code, output = pollers.run(step)
+    assert code == -signal.SIGKILL, output
 
     jobs = [*once, hourly]
     system.run_until(lambda: Execution.objects.filter(status=Status.COMPLETED).count() >= len(jobs))
@@ -46,7 +57,9 @@ def test_a_poller_killed_after_any_step_loses_nothing_and_repeats_nothing(step, 
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_what_was_missed_has_one_outcome_whenever_the_poller_is_killed(step, system, new_job, recorder) -> None:  # noqa: F811
+def test_what_was_missed_has_one_outcome_whenever_the_poller_is_killed(
+    pollers, step, system, new_job, recorder
+) -> None:
     began = timezone.now() - 3 * HOUR - SECOND
     hourly = {"type": "interval", "seconds": 3600, "start_at": began.isoformat()}
     one_by_one = new_job(hourly, misfire="catch_up", overlap="wait", catch_up_max=3)
@@ -55,9 +68,8 @@ def test_what_was_missed_has_one_outcome_whenever_the_poller_is_killed(step, sys
     type(one_by_one).objects.filter(pk__in=[job.pk for job in jobs]).update(next_run_at=began)
     system.poller.index.put({job.pk: began for job in jobs})
 
-    killed = start("-m", "tests.whole.dying_poller", step)
-    output, _ = killed.communicate(timeout=60)
-    assert killed.returncode == -signal.SIGKILL, output
+    code, output = pollers.run(step)
+    assert code == -signal.SIGKILL, output
 
     system.run_until(lambda: Execution.objects.filter(status=Status.COMPLETED).count() >= 4)
     for _ in range(5):

@@ -19,19 +19,21 @@ from jobs.models import Execution, Job
 from jobs.states import AttemptOutcome, Status
 from tests.whole.processes import eventually, start
 
-# What is shown here has nothing to do with the servers, and takes its time: once is enough.
+# What is shown here has nothing to do with the servers, and takes its time: once is enough. And one recoverer and one
+# executor are enough for all of it: whatever a test does to them, the next must find them at work.
 pytestmark = pytest.mark.skipif(not settings.EMBEDDED, reason="shown in embedded mode")
 
 ENV = {"EXTRA_APPS": "tests.chores", "RETRY_BASE": "0.1", "ISOLATE_HANDLERS": "true", "END_GRACE": "0.7"}
 
 
-@pytest.fixture
-def daemons() -> Iterator[list[subprocess.Popen[str]]]:
+def start_executor() -> subprocess.Popen[str]:
+    return start("manage.py", "run_executor", "--concurrency", "4", **ENV)
+
+
+@pytest.fixture(scope="module")
+def daemons(django_db_setup: None) -> Iterator[list[subprocess.Popen[str]]]:
     """A recoverer, which sends what is recorded, and an executor with four threads."""
-    running = [
-        start("manage.py", "run_recoverer", **ENV),
-        start("manage.py", "run_executor", "--concurrency", "4", **ENV),
-    ]
+    running = [start("manage.py", "run_recoverer", **ENV), start_executor()]
     yield running
     for process in running:
         process.terminate()
@@ -111,7 +113,8 @@ def test_an_executor_that_can_make_no_processes_any_more_ends_and_loses_nothing(
     later = run("together")
 
     eventually(lambda: executor.poll() is not None)
-    daemons.append(start("manage.py", "run_executor", **ENV))
+    executor.communicate()
+    daemons[1] = start_executor()
     eventually(lambda: ended(later))
     assert later.status == Status.COMPLETED and later.attempt - later.forgiven == 1
 

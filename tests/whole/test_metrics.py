@@ -26,6 +26,7 @@ ROLES = {
     "poller": ("manage.py", "run_poller"),
     "executor": ("manage.py", "run_executor"),
     "recoverer": ("manage.py", "run_recoverer"),
+    "watcher": ("manage.py", "run_watcher"),
 }
 MAIL = {"to": ["one@example.com"], "subject": "s", "body": "b"}
 ASKED = "asked-for-by/a.person:1"
@@ -141,6 +142,10 @@ def test_each_role_shows_its_numbers_and_a_request_is_followed_through_all_of_th
     # How the system stands is told by one role alone: zeros of the others would be false alarms.
     assert not {"pollers_alive", "queue_depth", "oldest_overdue_seconds"} & set(scraped["executor"])
     assert not {"pollers_alive", "due_index_size"} & set(scraped["web"])
+
+    # What is wrong is told by the watcher.
+    assert _value(scraped["watcher"], "incidents_open", kind="missed") == 0
+    assert _value(scraped["watcher"], "notices_sent_total", channel="email", outcome="sent") == 0
 
     # The two web processes tell the same, whichever is asked: all that both have counted.
     posts = "django_http_requests_total_by_method_total"

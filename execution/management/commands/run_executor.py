@@ -10,6 +10,7 @@ from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
 from scheduler_project.metrics import add_port_argument, exported
 from scheduler_project.presence import announced
+from scheduler_project.tracing import traced
 
 AT_ONCE = timedelta(milliseconds=1)  # a failed round is tried again soon; an empty one has waited already
 
@@ -32,17 +33,21 @@ class Command(BaseCommand):
             executor = make_executor(wanted, concurrency)
         except UnknownTask as error:
             raise CommandError(str(error)) from None
-        executor.start()
-        try:
-            if once:
-                self.stdout.write(f"Ran {executor.run_waiting()} execution(s).")
-            else:
-                serves = wanted or registry.names()
-                in_flight = InFlight(wanted or registry.local_names(), executor.held_tasks)
-                with (
-                    exported(metrics_port, counted=[in_flight]),
-                    announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves),
-                ):
-                    run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals())
-        finally:
-            executor.stop(settings.STOP_GRACE)
+        with traced("executor"):  # once its children's nursery is made, and until their last spans are here
+            executor.start()
+            try:
+                if once:
+                    self.stdout.write(f"Ran {executor.run_waiting()} execution(s).")
+                else:
+                    self._serve(executor, wanted, metrics_port)
+            finally:
+                executor.stop(settings.STOP_GRACE)
+
+    def _serve(self, executor, wanted, metrics_port):
+        serves = wanted or registry.names()
+        in_flight = InFlight(wanted or registry.local_names(), executor.held_tasks)
+        with (
+            exported(metrics_port, counted=[in_flight]),
+            announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves) as seen,
+        ):
+            run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals(), after_round=seen.round_ended)

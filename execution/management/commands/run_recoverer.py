@@ -6,6 +6,7 @@ from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
 from scheduler_project.metrics import add_port_argument, exported
 from scheduler_project.presence import announced
+from scheduler_project.tracing import traced
 
 
 class Command(BaseCommand):
@@ -21,5 +22,14 @@ class Command(BaseCommand):
         if once:
             self.stdout.write(f"Recovered {recoverer.tick()} execution(s).")
         else:
-            with exported(metrics_port, looked=[make_gauges()]), announced("recoverer"):
-                run_until_stopped(recoverer, interval=settings.RECOVER_INTERVAL, stop=stop_on_signals())
+            with (
+                exported(metrics_port, looked=[make_gauges()]),
+                announced("recoverer") as seen,
+                traced("recoverer"),
+            ):
+                run_until_stopped(
+                    recoverer,
+                    interval=settings.RECOVER_INTERVAL,
+                    stop=stop_on_signals(),
+                    after_round=seen.round_ended,
+                )

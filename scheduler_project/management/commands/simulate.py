@@ -62,7 +62,9 @@ class Command(BaseCommand):
         self.stderr.flush()
 
     def _tell(self, report):
-        self.stdout.write(f"\n{report.created:,} jobs created; {report.throughput:,.0f} executions a second.")
+        rate = f"{report.throughput:,.0f} executions a second"
+        told = "history was pruned meanwhile, so this is of what is left of it" if report.pruned else rate
+        self.stdout.write(f"\n{report.created:,} jobs created; {told}.")
         self.stdout.write(", ".join(f"{count:,} {status}" for status, count in sorted(report.by_status.items())))
         if report.lateness:
             late = report.lateness

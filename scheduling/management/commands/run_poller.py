@@ -23,7 +23,12 @@ class Command(BaseCommand):
             if once:
                 self.stdout.write(f"Dispatched {poller.tick()} job(s).")
             else:
-                with exported(metrics_port, looked=[IndexGauges(poller.index)]), announced("poller"):
-                    run_until_stopped(poller, interval=settings.POLL_INTERVAL, stop=stop_on_signals())
+                with exported(metrics_port, looked=[IndexGauges(poller.index)]), announced("poller") as seen:
+                    run_until_stopped(
+                        poller,
+                        interval=settings.POLL_INTERVAL,
+                        stop=stop_on_signals(),
+                        after_round=seen.round_ended,
+                    )
         finally:
             poller.stop()

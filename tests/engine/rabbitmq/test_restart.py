@@ -13,6 +13,7 @@ from django.conf import settings
 from execution.broker.rabbitmq import RabbitMQBroker
 from tests.engine.rabbitmq.mail import message, persistently, receive
 from tests.servers.private import PrivateRabbitMQ
+from tests.servers.private.ports import is_open
 
 pytestmark = pytest.mark.skipif(not settings.AMQP_URL, reason="this mode has no RabbitMQ")
 
@@ -30,6 +31,7 @@ def test_confirmed_messages_and_delays_survive_a_killed_broker(server: PrivateRa
     due = time.monotonic() + 12
 
     server.kill()
+    assert not is_open(server.port)
     server.start()
 
     with closing(broker.subscribe(["tidy"], prefetch=5)) as inbox:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -17,11 +14,6 @@ from tests.chaos.recovery import percentile, recovery
 T = 1_000_000.0  # when the histories below begin
 ONCE = {"type": "once"}
 EACH_SECOND = {"type": "interval", "seconds": 1}
-
-
-@pytest.fixture(autouse=True)
-def empty_servers() -> None:
-    """These histories are made by hand: there is nothing to empty."""
 
 
 def ran(attempt: int = 1, *, pid: int = 7, at: float = T + 1, took: float | None = 0.5, what: str = "completed") -> Run:
@@ -265,14 +257,3 @@ def test_the_seed_alone_decides_what_breaks_when(cast) -> None:
     assert {"kill", "freeze", "term", "backend_kill", "server_kill", "server_restart", "link_deaf"} <= {
         fault.kind for fault in first
     }
-
-
-@pytest.mark.skipif(
-    os.environ.get("PUNCTUAL_TEST_MODE") != "full", reason="needs all three servers, and starts its own"
-)
-def test_a_short_campaign_loses_nothing_and_repeats_nothing_without_a_reason() -> None:
-    command = [sys.executable, "-m", "tests.chaos", "--seconds", "12", "--seed", "5", "--mode", "full", "--rate", "50"]
-
-    campaign = subprocess.run(command, capture_output=True, text=True, timeout=115)
-
-    assert campaign.returncode == 0, campaign.stdout + campaign.stderr

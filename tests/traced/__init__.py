@@ -1,0 +1,1 @@
+"""An app whose task traces what it does itself, as a user's would."""
