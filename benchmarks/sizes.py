@@ -12,7 +12,7 @@ class Sizes:
 
     quick: bool = False
     rounds: int = 3
-    jobs: int = 20_000  # a round of ours and of the bare pipeline
+    jobs: int = 40_000  # a round of ours and of the bare pipeline: some seconds
     history: int = 200_000  # executions stored before
     burst: int = 10_000  # jobs due at one instant, of which the last start is looked at
     executors: int = 2
@@ -23,8 +23,8 @@ class Sizes:
         default_factory=lambda: {
             "celery_plain": 5_000,
             "celery_history": 1_000,
-            "dramatiq": 6_000,
-            "huey": 6_000,
+            "dramatiq": 12_000,
+            "huey": 12_000,
             "procrastinate": 800,
         }
     )

@@ -20,6 +20,7 @@ from jobs.states import FINAL, Status
 
 SECOND = timedelta(seconds=1)
 MINUTE = timedelta(minutes=1)
+HOURLY = {"type": "interval", "seconds": 3600}
 ROLES = ("poller", "executor", "recoverer")
 LIMITS = Limits(max_retries=3, retry_delay=SECOND, retry_delay_cap=MINUTE)
 

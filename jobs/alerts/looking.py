@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -11,9 +11,9 @@ from django.db.models import OuterRef, Subquery
 from jobs.alerts.judging import Cursor, Failure, Outcome, Trouble, Waiting
 from jobs.alerts.kinds import Kind
 from jobs.expected import pending_due
-from jobs.ids import execution_id
+from jobs.ids import execution_id, highest_id
 from jobs.models import Execution, Incident, Job
-from jobs.states import CLAIMABLE, Cause, Status
+from jobs.states import Cause, Status
 
 MOST_OVERDUE = 2_000  # jobs, those due longest: with more, these tell enough
 MOST_LATE = 500  # executions of a task
@@ -71,9 +71,18 @@ def late(before: datetime, tasks: Iterable[str]) -> list[Waiting]:
     return found
 
 
-def still_waiting(executions: Collection[UUID], before: datetime) -> set[UUID]:
-    rows = Execution.objects.filter(pk__in=executions, status__in=CLAIMABLE, not_before__lte=before)
-    return set(rows.values_list("pk", flat=True))
+def still_late(found: Sequence[Incident], before: datetime) -> set[UUID]:
+    """Of these, those of whose job something waits on: what they are about, or what was due last by then.
+
+    A job's executions start in turn, so while many wait, the one that was due last is the last of them to start.
+    """
+    these = Incident.objects.filter(pk__in=[one.pk for one in found])
+    due_by_then = Execution.objects.filter(job=OuterRef("job"), pk__lte=highest_id(before)).not_skipped()
+    last = dict(these.values_list("pk", Subquery(due_by_then.order_by("-pk").values("pk")[:1])))
+    of_each = {one.pk: {one.execution, last.get(one.pk)} for one in found}
+    rows = Execution.objects.waiting().filter(pk__in=set().union(*of_each.values()), not_before__lte=before)
+    waiting = set(rows.values_list("pk", flat=True))
+    return {incident for incident, executions in of_each.items() if executions & waiting}
 
 
 def unserved(before: datetime, tasks: Iterable[str], serving: Mapping[str, int]) -> dict[str, datetime]:

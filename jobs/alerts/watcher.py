@@ -117,8 +117,8 @@ class Watcher:
         troubles = {one.subject: one for one in late_troubles(looking.late(before, self.registry.names()), unserved)}
         known = {one.subject: one for one in Incident.objects.open().of_kind(Kind.LATE)}
         quiet = [one for subject, one in known.items() if subject not in troubles]
-        waiting = looking.still_waiting([one.execution for one in quiet], before)
-        keeping.end([one for one in quiet if one.execution not in waiting], now)
+        still = looking.still_late(quiet, before)
+        keeping.end([one for one in quiet if one.pk not in still], now)
         for subject, incident in known.items():
             if subject in troubles and troubles[subject].execution != incident.execution:
                 keeping.turn_to(incident, troubles[subject])

@@ -15,7 +15,7 @@ from execution.registry import Run, registry, task
 from jobs import services
 from jobs.models import Job
 from jobs.services import NewJob
-from tests.alerting import Watched
+from tests.alerting import HOURLY, Watched, due_later
 from tests.emptying import renew
 from tests.engine.system import System, leave_nothing, wipe_broker, wipe_index
 
@@ -92,6 +92,12 @@ def new_job(team: Tenant, recorder: Recorder):
         return services.create_job(NewJob(task, payload or {}, schedule, **rest), tenant=team, actor=None)
 
     return create
+
+
+@pytest.fixture
+def at_rest(new_job) -> Callable[..., Job]:
+    """Make a job that is not due while the test lasts."""
+    return lambda **more: due_later(new_job(HOURLY, **more))
 
 
 @pytest.fixture

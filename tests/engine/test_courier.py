@@ -20,13 +20,12 @@ from jobs.alerts.delivery import deliver
 from jobs.alerts.operators import BY_MAIL, keep_contacts
 from jobs.alerts.pinging import Ping
 from jobs.models import AlertRule, Notice
-from tests.alerting import MINUTE, SECOND, Watched, due_at, rule_of
+from tests.alerting import HOURLY, MINUTE, SECOND, Watched, due_at, rule_of
 from tests.engine.system import together
 from tests.misbehaving import MisbehavingServer
 from tests.whole.mailserver import MailServer, taking_mail
 from tests.whole.processes import eventually
 
-HOURLY = {"type": "interval", "seconds": 3600}
 OWN = spell_secret(b"own secret of this rule " * 2)
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 from punctual import Conflict, Invalid, NotFound, Punctual, every
 
+from jobs.models import Incident, Job
 from tests.whole.person import DORA, Person
 from tests.whole.processes import everything, free_port, ready_address
 
@@ -62,6 +64,51 @@ def test_a_job_from_its_creation_to_its_end(address: str) -> None:
         punctual.jobs.delete(job.id)
         with pytest.raises(NotFound):
             punctual.jobs.get(job.id)
+
+
+def test_alerts_and_what_was_wrong(address: str) -> None:
+    with Punctual(address, username=DORA["username"], password=DORA["password"]) as punctual:
+        alert = punctual.alerts.create("On call", emails=["oncall@example.com"], kinds=["failed"])
+        hook = punctual.alerts.create("Hook", url="https://example.com/hook")
+        off = punctual.alerts.update(alert.id, enabled=False)
+        known = over(punctual.jobs.create("send_email", MAIL, schedule=every(3600)).id)
+        [incident] = punctual.incidents.list(kind="failed", open=False)
+
+        assert (alert.channel, alert.kinds, hook.channel) == ("email", ["failed"], "webhook")
+        assert not off.enabled and not punctual.alerts.get(alert.id).enabled
+        assert {one.id for one in punctual.alerts.list()} >= {alert.id, hook.id}
+        assert (incident.job, incident.error, incident.since) == (str(known.job_id), "E: no", known.since)
+        assert incident.is_over and punctual.incidents.get(incident.id) == incident
+        assert list(punctual.incidents.list(open=True)) == []
+        punctual.alerts.delete(hook.id)
+        with pytest.raises(NotFound):
+            punctual.alerts.test(hook.id)
+        with pytest.raises(ValueError, match="say where notices go"):
+            punctual.alerts.create("Nobody")
+
+
+def over(job: str) -> Incident:
+    """A failure that is over: what is not, a watcher would look after."""
+    now = timezone.now()
+    times = dict.fromkeys(("since", "last_at", "opened_at", "recovered_at"), now)
+    tenant = Job.objects.get(pk=job).tenant
+    return Incident.objects.create(
+        kind="failed", job_id=job, tenant=tenant, subject=job, key=job, title="Mail", detail={"error": "E: no"}, **times
+    )
+
+
+def test_alerts_from_a_terminal(address: str) -> None:
+    made = punctual(address, "--json", "alerts", "create", "On call", "--email", "a@example.com", "--kind", "missed")
+    alert = json.loads(made.stdout)
+    tested = punctual(address, "--json", "alerts", "test", alert["id"])
+
+    assert (alert["emails"], alert["kinds"]) == (["a@example.com"], ["missed"])
+    assert json.loads(tested.stdout)["attempts"] == 0
+    assert "On call" in punctual(address, "alerts", "list").stdout
+    assert punctual(address, "incidents", "list", "--open").stdout.startswith("KIND ")
+    assert punctual(address, "alerts", "delete", alert["id"]).returncode == 0
+    nowhere = punctual(address, "alerts", "create", "On call")
+    assert nowhere.returncode == 1 and "say where notices go" in nowhere.stderr
 
 
 def test_the_same_from_a_terminal(address: str) -> None:

@@ -22,13 +22,15 @@ from punctual.errors import (
     StillGoing,
     Unreachable,
 )
-from punctual.models import Execution, Fault, Job, Outcome
+from punctual.models import Alert, Execution, Fault, Incident, Job, Outcome
 from punctual.schedules import at, cron, every
 
 __all__ = [
+    "Alert",
     "Conflict",
     "Execution",
     "Fault",
+    "Incident",
     "Invalid",
     "Job",
     "NotAllowed",

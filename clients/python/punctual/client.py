@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from punctual.parts import DeadLetters, Executions, Jobs, Tasks
+from punctual.parts import Alerts, DeadLetters, Executions, Incidents, Jobs, Tasks
 from punctual.transport import Transport
 
 
@@ -31,6 +31,8 @@ class Punctual:
         self.executions = Executions(self.transport)
         self.dead_letters = DeadLetters(self.transport)
         self.tasks = Tasks(self.transport)
+        self.alerts = Alerts(self.transport)
+        self.incidents = Incidents(self.transport)
 
     def close(self) -> None:
         self.transport.close()

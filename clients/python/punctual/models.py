@@ -24,7 +24,8 @@ class Model:
 
 
 def _typed(name: str, value: Any) -> Any:
-    return datetime.fromisoformat(value) if name.endswith("_at") and isinstance(value, str) else value
+    is_instant = name == "since" or name.endswith("_at")
+    return datetime.fromisoformat(value) if is_instant and isinstance(value, str) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,3 +91,42 @@ class Outcome(Model):
     id: str | None = None
     job: Mapping[str, Any] | None = None
     errors: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert(Model):
+    """A rule: who is told of what, and how."""
+
+    id: str
+    name: str
+    channel: str
+    emails: list[str] = field(default_factory=list)
+    url: str = ""
+    job: str | None = None
+    tag: str = ""
+    kinds: list[str] = field(default_factory=list)
+    enabled: bool = True
+    created_at: datetime | None = None
+    latest_notice: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incident(Model):
+    """Something that is or was wrong with a job."""
+
+    id: str
+    kind: str
+    title: str
+    job: str | None = None
+    since: datetime | None = None
+    count: int = 1
+    cause: str = ""
+    error: str = ""
+    outcome: str = ""
+    execution: str | None = None
+    opened_at: datetime | None = None
+    recovered_at: datetime | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.recovered_at is not None

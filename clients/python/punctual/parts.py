@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from punctual.models import Execution, Job, Outcome
+from punctual.models import Alert, Execution, Incident, Job, Outcome
 from punctual.paging import every_one
 from punctual.transport import KEY_HEADER, Transport
 
@@ -121,3 +121,44 @@ class DeadLetters(Part):
 
     def discard(self, **which: Any) -> Any:
         return self._transport.told("POST", "/dead-letters/discard", body=which)
+
+
+class Alerts(Part):
+    """Who is told of what is missed, late, failed or recovered."""
+
+    def create(self, name: str, *, emails: Sequence[str] = (), url: str | None = None, **more: Any) -> Alert:
+        """Have notices mailed to `emails` or posted to `url`; of all jobs, or with `job` or `tag` of those alone."""
+        if bool(emails) == bool(url):
+            raise ValueError("say where notices go: emails, or the url of a webhook.")
+        where = {"channel": "webhook", "url": url} if url else {"channel": "email", "emails": list(emails)}
+        return Alert.read(self._transport.told("POST", "/alerts", body={"name": name, **where, **more}))
+
+    def get(self, alert: str) -> Alert:
+        return Alert.read(self._transport.told("GET", f"/alerts/{alert}"))
+
+    def list(self) -> Iterator[Alert]:
+        return every_one(self._transport, "/alerts", {}, Alert.read)
+
+    def update(self, alert: str, **changes: Any) -> Alert:
+        return Alert.read(self._transport.told("PATCH", f"/alerts/{alert}", body=changes))
+
+    def delete(self, alert: str) -> None:
+        self._transport.ask("DELETE", f"/alerts/{alert}")
+
+    def test(self, alert: str) -> Mapping[str, Any]:
+        """Have a test notice sent; what became of it is soon in the alert's `latest_notice`."""
+        told: Mapping[str, Any] = self._transport.told("POST", f"/alerts/{alert}/test")
+        return told
+
+
+class Incidents(Part):
+    """What is or was wrong with your jobs."""
+
+    def get(self, incident: str) -> Incident:
+        return Incident.read(self._transport.told("GET", f"/incidents/{incident}"))
+
+    def list(self, *, open: bool | None = None, **filters: Any) -> Iterator[Incident]:
+        """Newest first; only those that are not over with `open`, and further filters `kind` and `job`."""
+        if open is not None:
+            filters["open"] = "true" if open else "false"
+        return every_one(self._transport, "/incidents", filters, Incident.read)

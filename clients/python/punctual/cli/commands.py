@@ -17,6 +17,8 @@ Command = Callable[[Punctual, argparse.Namespace], int]
 
 JOB_COLUMNS = ("id", "status", "task", "name", "next_run_at")
 EXECUTION_COLUMNS = ("id", "status", "task", "attempt", "due_at", "error")
+ALERT_COLUMNS = ("id", "name", "channel", "job", "tag", "enabled")
+INCIDENT_COLUMNS = ("kind", "title", "since", "count", "recovered_at", "error")
 
 
 def run(punctual: Punctual, options: argparse.Namespace) -> int:
@@ -110,6 +112,39 @@ def _on_dead(act: str) -> Command:
     return command
 
 
+def _create_alert(punctual: Punctual, options: argparse.Namespace) -> int:
+    more = {name: value for name in ("job", "tag", "kinds") if (value := getattr(options, name))}
+    made = punctual.alerts.create(options.name, emails=options.emails or (), url=options.webhook, **more)
+    show_one(made.raw, options.json)
+    return 0
+
+
+def _list_alerts(punctual: Punctual, options: argparse.Namespace) -> int:
+    show_table(ALERT_COLUMNS, (one.raw for one in punctual.alerts.list()), options.json)
+    return 0
+
+
+def _on_alert(act: str) -> Command:
+    def command(punctual: Punctual, options: argparse.Namespace) -> int:
+        told = getattr(punctual.alerts, act)(options.alert)
+        show_one(getattr(told, "raw", told), options.json)
+        return 0
+
+    return command
+
+
+def _delete_alert(punctual: Punctual, options: argparse.Namespace) -> int:
+    punctual.alerts.delete(options.alert)
+    print("Deleted. Nobody is told by it any more.", file=sys.stderr)
+    return 0
+
+
+def _list_incidents(punctual: Punctual, options: argparse.Namespace) -> int:
+    found = punctual.incidents.list(open=True if options.open else None, kind=options.kind, job=options.job)
+    show_table(INCIDENT_COLUMNS, (one.raw for one in islice(found, options.most)), options.json)
+    return 0
+
+
 def _list_tasks(punctual: Punctual, options: argparse.Namespace) -> int:
     show_table(("name", "description"), punctual.tasks.list(), options.json)
     return 0
@@ -135,5 +170,10 @@ COMMANDS: dict[tuple[str, str | None], Command] = {
     ("dead-letters", "list"): _list_dead,
     **{("dead-letters", act): _on_dead(act) for act in ("replay", "discard")},
     ("tasks", "list"): _list_tasks,
+    ("alerts", "create"): _create_alert,
+    ("alerts", "list"): _list_alerts,
+    ("alerts", "delete"): _delete_alert,
+    **{("alerts", act): _on_alert(does) for act, does in {"show": "get", "test": "test"}.items()},
+    ("incidents", "list"): _list_incidents,
     ("tail", None): _tail,
 }

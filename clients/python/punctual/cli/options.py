@@ -20,10 +20,12 @@ def parser(environment: str) -> argparse.ArgumentParser:
     top.add_argument("--url", help="of the server")
     top.add_argument("--tenant", help="to speak for")
     top.add_argument("--json", action="store_true", help="print what the server says, a line each, and nothing else")
-    things = top.add_subparsers(dest="thing", required=True, metavar="jobs | executions | dead-letters | tasks | tail")
+    things = top.add_subparsers(dest="thing", required=True, metavar="jobs | executions | …")
     _jobs(things.add_parser("jobs", help="what to run, and when").add_subparsers(dest="act", required=True))
     _executions(things.add_parser("executions", help="each run").add_subparsers(dest="act", required=True))
     _dead(things.add_parser("dead-letters", help="what failed for good").add_subparsers(dest="act", required=True))
+    _alerts(things.add_parser("alerts", help="who is told of what").add_subparsers(dest="act", required=True))
+    _incidents(things.add_parser("incidents", help="what is wrong").add_subparsers(dest="act", required=True))
     things.add_parser("tasks", help="what there is to run").add_subparsers(dest="act", required=True).add_parser("list")
     tail = things.add_parser("tail", help="watch executions come and go, in a live table")
     tail.add_argument("--job", help="of this job only")
@@ -82,11 +84,34 @@ def _dead(acts: Any) -> None:
         which.add_argument("--fingerprint", help="all of this cause")
 
 
-def _listed(acts: Any, *filters: str) -> None:
-    listed = acts.add_parser("list", help="newest first")
+def _alerts(acts: Any) -> None:
+    create = acts.add_parser("create", help="have somebody told of what is missed, late, failed or recovered")
+    create.add_argument("name")
+    create.add_argument("--email", action="append", dest="emails", metavar="ADDRESS", help="may be given several times")
+    create.add_argument("--webhook", metavar="URL", help="in place of addresses")
+    create.add_argument("--job", help="of this job only")
+    create.add_argument("--tag", help="of jobs with this tag only")
+    create.add_argument("--kind", action="append", dest="kinds", help="such as missed; without any, all of them")
+    acts.add_parser("list", help="newest first")
+    for act, told in {
+        "show": "one, with what became of its latest notice",
+        "test": "have a test notice sent",
+        "delete": "tell nobody by it any more",
+    }.items():
+        acts.add_parser(act, help=told).add_argument("alert")
+
+
+def _incidents(acts: Any) -> None:
+    listed = _listed(acts, "kind", "job")
+    listed.add_argument("--open", action="store_true", help="those that are not over")
+
+
+def _listed(acts: Any, *filters: str) -> argparse.ArgumentParser:
+    listed: argparse.ArgumentParser = acts.add_parser("list", help="newest first")
     for name in filters:
         listed.add_argument(f"--{name}")
     listed.add_argument("--most", type=int, default=20, help="lines (default: 20)")
+    return listed
 
 
 def schedule_of(options: argparse.Namespace) -> Schedule | None:
