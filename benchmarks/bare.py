@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections import deque
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -24,6 +25,7 @@ from jobs.ids import execution_id
 BATCH = 1000
 PER_MESSAGE = 500
 LEASE = timedelta(seconds=15)
+UNMARKED = timedelta(seconds=2)  # what is claimed by then needs no mark
 TAKE = """
 local jobs = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3])
 for _, job in ipairs(jobs) do
@@ -39,15 +41,16 @@ LOCK = """
 NEXT = "UPDATE jobs_job SET next_run_at = NULL, status = 'FINISHED' WHERE id = ANY(%s::uuid[])"
 RECORD = """
     INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven,
-        due_at, not_before, wake_at, recorded_at, worker, error, reason)
+        due_at, not_before, wake_at, recorded_at, worker, error, reason, fresh)
     SELECT r.this, r.job, %(tenant)s, %(task)s, %(priority)s, 'schedule', 'SCHEDULED', 0, 0,
-        %(due)s, %(due)s, %(wake)s, %(now)s, '', '', ''
+        %(due)s, %(due)s, %(wake)s, %(now)s, '', '', '', true
     FROM unnest(%(ids)s::uuid[], %(jobs)s::uuid[]) AS r(this, job)
     ON CONFLICT (id) DO NOTHING
 """
-# What is being claimed needs no mark; waiting for it, row by row in an order of one's own, would end in a deadlock.
+LIST = "INSERT INTO jobs_cohort (look_at, executions) VALUES (%s, %s::uuid[])"
+# Waiting for what is being claimed, row by row in an order of one's own, would end in a deadlock.
 MARK = """
-    UPDATE jobs_execution SET status = 'QUEUED', queued_at = %s, wake_at = %s
+    UPDATE jobs_execution SET status = 'QUEUED', queued_at = %s, wake_at = %s, fresh = false
     WHERE id IN (SELECT id FROM jobs_execution WHERE id = ANY(%s::uuid[]) AND attempt = 0
         AND coalesce(status, '') = 'SCHEDULED' FOR NO KEY UPDATE SKIP LOCKED)
 """
@@ -84,10 +87,13 @@ def poll(prefix: str) -> None:
     due, leased = (f"{prefix}{{punctual}}:{name}" for name in ("due", "leased"))
     broker = channel()
     broker.confirm_delivery()
+    sent: deque[tuple[datetime, list[UUID]]] = deque()
     lasting = pika.BasicProperties(delivery_mode=2, priority=5)
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
         while True:
             now = datetime.now(UTC)
+            if sent and sent[0][0] < now - UNMARKED:
+                connection.execute(MARK, [now, now + LEASE, array(sent.popleft()[1])])
             jobs = take(keys=[due, leased], args=[score(now), score(now + LEASE), BATCH])
             if not jobs:
                 time.sleep(0.01)
@@ -106,12 +112,13 @@ def poll(prefix: str) -> None:
                     "wake": now + LEASE,
                     "now": now,
                 }
+                connection.execute(LIST, [now + LEASE, array(ids)])
                 connection.execute(RECORD, alike | {"ids": array(ids), "jobs": named})
             index.zrem(leased, *jobs)
             for start in range(0, len(ids), PER_MESSAGE):
                 body = {"v": 1, "task": task, "executions": [str(one) for one in ids[start : start + PER_MESSAGE]]}
                 broker.basic_publish(f"{prefix}jobs.exchange", task, json.dumps(body), lasting, mandatory=True)
-            connection.execute(MARK, [now, now + LEASE, array(ids)])
+            sent.append((now, ids))
 
 
 def execute(prefix: str, task: str) -> None:

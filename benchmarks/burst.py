@@ -17,10 +17,12 @@ AHEAD = 4.0  # seconds, of which the process that stores the jobs needs some to 
 STORED_PER_S = 2_500  # jobs, on a slow day
 PATIENCE = 300  # seconds
 LOOK = 0.25  # seconds between looks whether all is done
-# Cheap, because it is asked again and again while it is measured: the first of either, by a small index.
+# Cheap, because it is asked again and again while it is measured: by small indexes, and the last of it last.
 UNDONE = """
     SELECT EXISTS (SELECT FROM jobs_job WHERE next_run_at IS NOT NULL)
-        OR EXISTS (SELECT FROM jobs_execution WHERE wake_at IS NOT NULL)
+        OR EXISTS (SELECT FROM jobs_execution WHERE look_at IS NOT NULL)
+        OR EXISTS (SELECT FROM jobs_execution WHERE wake_at IS NOT NULL
+            AND id = ANY(ARRAY(SELECT unnest(executions) FROM jobs_cohort)))
 """
 DONE = """
     SELECT count(*), extract(epoch FROM max(finished_at)), extract(epoch FROM max(started_at)) FROM jobs_execution

@@ -15,6 +15,7 @@ SERVERS = {"postgres": "PostgreSQL", "redis-server": "Redis", "beam.smp": "Rabbi
 OURS = {
     "run_poller": "poller",
     "run_executor": "executor",
+    "run_recoverer": "recoverer",
     "benchmarks.bare": "bare pipeline",
 }  # by a word of the command
 

@@ -45,6 +45,7 @@ def prepare(on: Fleet, history: int = HISTORY) -> None:
 def start_warm(on: Fleet, *, executors: int, pollers: int = 1) -> None:
     on.start_executors(executors)
     on.start_pollers(pollers)
+    on.start_recoverer()  # no installation is without: what it does for each execution counts
     _warm_up(on)
 
 

@@ -50,7 +50,7 @@ class SystemGauges(Collector):
             "oldest_overdue_seconds",
             "How long the execution that has waited longest for a recoverer has waited. "
             "Above a minute, no recoverer keeps up.",
-            value=_age(Execution.objects.overdue(now).values_list("wake_at", flat=True).first(), now),
+            value=_age(Execution.objects.stalled(now).values_list("wake_at", flat=True).first(), now),
         )
         yield GaugeMetricFamily(
             "oldest_due_seconds",

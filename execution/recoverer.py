@@ -2,7 +2,8 @@
 
 Every unfinished execution says in `wake_at` when it should have moved by. Whatever is past
 that moment was not published, lost on the way, dropped by a worker that died, or just asked
-for by hand and never sent: one query finds them all.
+for by hand and never sent: one query finds them all, once those that nobody had to look at are
+out of the way (`jobs.ledger.shelving`).
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ logger = structlog.get_logger(__name__)
 
 SENT_ON = (Status.SCHEDULED, Status.QUEUED, Status.RETRYING, Status.FAILED)
 COLUMNS = ("id", "job_id", "task", "priority", "status", "attempt", "queued_at", "wake_at", "waits_for")
+COHORTS = 10  # a round, of up to some thousand executions each
 LONG_WAIT = 3  # times QUEUE_PATIENCE
 
 
@@ -75,6 +77,8 @@ class Recoverer:
         """Re-drive one batch of overdue executions; return how many there were."""
         now = self.clock.now()
         with transaction.atomic():
+            looked_at = ledger.shelve(now, COHORTS)
+        with transaction.atomic():
             # Rows a rival recoverer is looking after are skipped, not waited for.
             overdue = Execution.objects.overdue(now).select_for_update(skip_locked=True, no_key=True)
             rows = list(overdue.only(*COLUMNS)[: self.batch])
@@ -94,7 +98,7 @@ class Recoverer:
         self.outbox.bury([*found[Status.FAILED], *exhausted])
         for errand in self.errands:
             errand.run(now)
-        return len(rows)
+        return len(rows) + looked_at
 
     def _end_lost_attempts(self, lost: list[Execution]) -> tuple[list[Claim], list[Claim]]:
         """Count attempts whose worker is gone as failed, outcome unknown; return those to run again, and the others."""

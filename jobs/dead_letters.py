@@ -75,7 +75,7 @@ def groups(tenant: Tenant | None, *, task: str = "", job: UUID | None = None, mo
         dead = dead.filter(job=job)
     # PostgreSQL knows no greatest id, but a greatest text: ids sort by time either way.
     counted = dead.values("fingerprint", "task").annotate(
-        count=Count("pk"), first=Min("finished_at"), last=Max("finished_at"), latest=Max(Cast("pk", CharField()))
+        count=Count("pk"), first=Min("failed_at"), last=Max("failed_at"), latest=Max(Cast("pk", CharField()))
     )
     found = list(counted.order_by("-count", "-last")[:most])
     errors = dict(Execution.objects.filter(pk__in=[one["latest"] for one in found]).values_list("pk", "error"))

@@ -6,7 +6,7 @@ together or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -54,6 +54,7 @@ def record_due(
     misfire_grace: timedelta,
     publish_patience: timedelta,
     allowances: Allowances = Allowances(),  # noqa: B008 - it cannot be changed
+    carried: Callable[[str], bool] = lambda task: False,
 ) -> Recorded:
     """Record what becomes of each leased job that really is due: mostly, one execution.
 
@@ -91,7 +92,7 @@ def record_due(
                     next_due[job.id] = _enter(job, missed or _on_time(job), going.get(job.id), entries)
             except Exception as error:
                 _leave(job, error, next_due)
-        new = ledger.record(entries.ready, entries.next_runs, now=now, wake_at=now + publish_patience)
+        new = ledger.record(entries.ready, entries.next_runs, now=now, wake_at=now + publish_patience, carried=carried)
         ledger.record(entries.waiting, [], now=now, wake_at=now + allowances.look)
         ledger.skip(entries.skips, now=now)
         if postponed:

@@ -74,6 +74,7 @@ class Poller:
             misfire_grace=self.misfire_grace,
             publish_patience=self.outbox.publish_patience,
             allowances=self.allowances,
+            carried=self.outbox.broker.carries,
         )
         self.index.settle(recorded.next_due)
         count_skipped(skip.job.task for skip in recorded.skips)

@@ -60,7 +60,7 @@ def _demanded(model: tuple[str, str], old: type[models.Model], now: ProjectState
     name = ".".join(model)
     known = {field.column for field in old._meta.local_concrete_fields}
     for field in _model(now, model)._meta.local_concrete_fields:
-        if field.column not in known and not field.null and not field.has_db_default():
+        if field.column not in known and not (field.null or field.generated or field.has_db_default()):
             yield f"{name}.{field.column} has to be given, and the previous release does not know it: add a db_default."
     kept = {constraint.name for constraint in old._meta.constraints}
     for constraint in _model(now, model)._meta.constraints:

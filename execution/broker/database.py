@@ -27,6 +27,9 @@ class DatabaseBroker(Broker):
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or DatabaseClock()
 
+    def carries(self, task: str) -> bool:
+        return False
+
     def publish(self, messages: Sequence[Message]) -> list[Message]:
         return list(messages)
 

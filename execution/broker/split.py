@@ -20,6 +20,9 @@ class SplitBroker(Broker):
         self.database = database
         self.kept = frozenset(kept)
 
+    def carries(self, task: str) -> bool:
+        return task not in self.kept
+
     def publish(self, messages: Sequence[Message]) -> list[Message]:
         carried = [message for message in messages if message.task not in self.kept]
         if len(carried) == len(messages):

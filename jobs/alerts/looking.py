@@ -99,8 +99,8 @@ def unserved(before: datetime, tasks: Iterable[str], serving: Mapping[str, int])
 def failures(cursor: Cursor) -> tuple[list[Failure], bool]:
     """The next that were given up, earliest first, and whether these are all."""
     limit = MOST_FAILED + len(cursor.seen)
-    rows = Execution.objects.dead().filter(finished_at__gt=cursor.after).order_by("finished_at")
-    found = list(rows.values_list("pk", "finished_at")[:limit])
+    rows = Execution.objects.dead().filter(failed_at__gt=cursor.after).order_by("failed_at")
+    found = list(rows.values_list("pk", "failed_at")[:limit])
     # Most were seen by earlier looks: what they are about is not read again.
     new = [pk for pk, at in found if (pk, at) not in cursor.seen]
     told = rows.filter(pk__in=new).values_list(*OF_A_FAILURE)

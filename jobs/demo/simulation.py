@@ -162,7 +162,7 @@ class Simulation:
 
     def _waiting(self) -> int:
         # Found among what is not over: to count what is would take longer with every second.
-        return Execution.objects.for_tenant(self.tenant).unfinished().filter(wake_at__isnull=False).count()
+        return Execution.objects.for_tenant(self.tenant).unfinished().looked_after().count()
 
     def _own(self) -> ExecutionQuerySet:
         return Execution.objects.for_tenant(self.tenant).due_between(self.started, None)

@@ -12,6 +12,7 @@ from jobs.ledger.leasing import lease_due
 from jobs.ledger.moving import JobMove, move_jobs
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
 from jobs.ledger.settling import Outcome, settle
+from jobs.ledger.shelving import shelve
 from jobs.ledger.skipping import NewSkip, skip
 from jobs.ledger.speaking import keep_lines, keep_progress
 from jobs.ledger.waiting import Going, WaitingFor, going_on, let_go, nap, waited_for
@@ -44,6 +45,7 @@ __all__ = [
     "read_claims",
     "record",
     "settle",
+    "shelve",
     "skip",
     "waited_for",
 ]

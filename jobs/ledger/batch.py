@@ -199,6 +199,11 @@ WRITTEN: dict[str, Callable[[Any], str]] = {
 }
 
 
+def ids_array(ids: Sequence[UUID]) -> str:
+    """Ids as one value of PostgreSQL's."""
+    return _array("uuid", ids)
+
+
 def _array(kind: str, values: Sequence[Any]) -> Any:
     if (written := WRITTEN.get(kind)) is None:
         return list(values)

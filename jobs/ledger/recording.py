@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
+
 from jobs.ids import execution_id
 from jobs.ledger.batch import HERE, among_rows, as_instant, as_uuid, as_uuids, locking, reads_types, run, waits
+from jobs.ledger.shelving import open_cohort
 from jobs.policies import Overlap
 from jobs.states import Cause, JobStatus, Status
 
@@ -86,13 +90,20 @@ def _read_back(row: tuple) -> tuple:
 
 
 def record(
-    executions: Sequence[NewExecution], next_runs: Sequence[NextRun], *, now: datetime, wake_at: datetime
+    executions: Sequence[NewExecution],
+    next_runs: Sequence[NextRun],
+    *,
+    now: datetime,
+    wake_at: datetime,
+    carried: Callable[[str], bool] = lambda task: False,
 ) -> list[NewExecution]:
     """Write executions as SCHEDULED and their jobs' next runs; return those that were new.
 
     Call it in a transaction that holds the jobs' locks: both or neither. An execution recorded
-    before is left as it is.
+    before is left as it is. Those of a task that is `carried` to executors need not be found here, and are
+    looked after by their cohort for a start.
     """
+    fresh = open_cohort(executions, carried, now=now, wake_at=wake_at)
     run(
         """
         UPDATE jobs_job SET next_run_at = r.next, due_for = r.nominal, runs = runs + r.made, leased_until = NULL,
@@ -104,14 +115,26 @@ def record(
         next_runs,
         finished=JobStatus.FINISHED.value,
     )
-    new = run(
-        """
+    write = partial(_insert, executions, fresh, now=now, wake_at=wake_at)
+    try:
+        with transaction.atomic():  # nearly always all are new, and to ask for each whether it is costs a fifth more
+            write()
+        return list(executions)
+    except IntegrityError:
+        new = set(as_uuids(write(but="ON CONFLICT (id) DO NOTHING RETURNING id")))
+    return [one for one in executions if one.id in new]
+
+
+def _insert(
+    executions: Sequence[NewExecution], fresh: Collection[str], *, now: datetime, wake_at: datetime, but: str = ""
+) -> list[tuple]:
+    return run(
+        f"""
         INSERT INTO jobs_execution (id, job_id, tenant_id, task, priority, cause, status, attempt, forgiven,
-            due_at, not_before, waits_for, wake_at, recorded_at, worker, error, reason)
+            due_at, not_before, waits_for, wake_at, recorded_at, worker, error, reason, fresh)
         SELECT r.this, r.of_job, r.of_tenant, r.of_task, r.urgency, r.why, %(status)s, 0, 0,
-            r.due, r.start, r.behind, %(wake_at)s, %(now)s, '', '', ''
-        FROM r WHERE true
-        ON CONFLICT (id) DO NOTHING RETURNING id
+            r.due, r.start, r.behind, %(wake_at)s, %(now)s, '', '', '', r.new
+        FROM r WHERE true {but}
         """,
         {
             "this": "uuid",
@@ -123,6 +146,7 @@ def record(
             "due": "timestamptz",
             "start": "timestamptz",
             "behind": "uuid",
+            "new": "boolean",
         },
         [
             (
@@ -135,6 +159,7 @@ def record(
                 e.due_at,
                 e.not_before or e.due_at,
                 e.waits_for,
+                e.task in fresh,
             )
             for e in executions
         ],
@@ -142,17 +167,13 @@ def record(
         wake_at=wake_at,
         now=now,
     )
-    if len(new) == len(executions):
-        return list(executions)
-    ids = set(as_uuids(new))
-    return [one for one in executions if one.id in ids]
 
 
 def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> None:
     """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
     run(
         f"""
-        UPDATE {HERE} SET queued_at = %(now)s, wake_at = %(wake_at)s,
+        UPDATE {HERE} SET queued_at = %(now)s, wake_at = %(wake_at)s, fresh = false,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
         FROM r WHERE id = r.this
         """,

@@ -45,7 +45,7 @@ def going_on(ids: Collection[UUID]) -> list[Going]:
         SELECT e.id, e.job_id, e.due_at, e.status, e.started_at, e.recorded_at, e.waits_for,
             CASE WHEN e.waits_for IS NULL THEN 0 ELSE (
                 SELECT count(*) FROM jobs_execution AS w
-                WHERE w.job_id = e.job_id AND w.waits_for IS NOT NULL AND w.status = %(scheduled)s
+                WHERE w.job_id = e.job_id AND w.waits_for IS NOT NULL AND w.shelf = %(scheduled)s
             ) END
         FROM r JOIN {HERE} AS e ON e.id = r.this WHERE {goes_on("e")}
         """,

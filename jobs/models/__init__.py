@@ -7,6 +7,7 @@ into the due index, the broker or the audit trail is a function in `jobs.service
 from jobs.models.alert import AlertRule
 from jobs.models.attempt import Attempt
 from jobs.models.audit import AuditEvent
+from jobs.models.cohort import Cohort
 from jobs.models.execution import Execution
 from jobs.models.horizon import Horizon
 from jobs.models.idempotency import IdempotencyKey
@@ -23,6 +24,7 @@ __all__ = [
     "AlertRule",
     "Attempt",
     "AuditEvent",
+    "Cohort",
     "Execution",
     "Horizon",
     "IdempotencyKey",

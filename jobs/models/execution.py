@@ -9,11 +9,12 @@ from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, models
-from django.db.models import F, Func, OuterRef, Q, Subquery
+from django.db.models import Case, F, Func, GeneratedField, OuterRef, Q, Subquery, Value, When
 
 from accounts.models import Tenant
 from jobs.fingerprints import LENGTH
 from jobs.ids import highest_id, lowest_id
+from jobs.models.cohort import Cohort, CohortQuerySet
 from jobs.models.job import Job, JobQuerySet
 from jobs.models.term import JobTerm, is_one_of
 from jobs.states import (
@@ -29,6 +30,10 @@ from jobs.states import (
 from scheduler_project.origin import NOBODY, TRACEPARENT, Origin
 
 RARE = (Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.RETRYING)  # entered by few executions
+DEAD = Q(shelf=Status.FAILED, discarded_at=None)
+# On the way that nearly all take, recorded, run and completed, no column changes that an index has: PostgreSQL then
+# writes the new version of a row beside the old one, and to no index.
+STRAIGHT = Q(fresh=True, status__in=(Status.SCHEDULED, Status.RUNNING))
 MOST_JOBS = 500  # that executions are looked for through: of more, some execution comes along soon enough
 
 
@@ -84,12 +89,26 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         return self.filter(status=Status.COMPLETED)
 
     def held(self) -> ExecutionQuerySet:
-        """Those a worker holds now, found among what is not finished."""
-        return self.filter(status=Status.RUNNING, wake_at__isnull=False)
+        """Those a worker holds now."""
+        return self.filter(status=Status.RUNNING).looked_after()
+
+    def looked_after(self) -> ExecutionQuerySet:
+        """Those that are not over, by the lists of what is to be looked at. Some that just ended are among them."""
+        return self._listed(Q(look_at__isnull=False), Cohort.objects.all())
+
+    def stalled(self, now: datetime) -> ExecutionQuerySet:
+        """Those that should have moved by now, whoever is to look at them, the one that has waited longest first."""
+        found = self._listed(Q(look_at__lte=now), Cohort.objects.filter(look_at__lte=now))
+        return found.filter(wake_at__lte=now).order_by("wake_at")
+
+    def _listed(self, by_themselves: Q, cohorts: CohortQuerySet) -> ExecutionQuerySet:
+        if connection.vendor == "sqlite":  # which has no cohorts
+            return self.filter(by_themselves)
+        return self.filter(by_themselves | Q(is_one_of(cohorts.members())))
 
     def dead(self) -> ExecutionQuerySet:
         """The dead letters: failed for good, and nobody has replayed or discarded them yet."""
-        return self.filter(status=Status.FAILED, discarded_at=None)
+        return self.filter(DEAD)
 
     def forgettable(self) -> ExecutionQuerySet:
         """History and nothing else: over, and no dead letter."""
@@ -110,26 +129,28 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         return self.dead().filter(job__deleted_at=None).exclude(job__status=JobStatus.CANCELLED)
 
     def ready(self, now: datetime, tasks: list[str]) -> ExecutionQuerySet:
-        """Those an executor of `tasks` may claim now, most urgent first."""
-        free = self.waiting().filter(waits_for=None, not_before__lte=now, task__in=tasks)
+        """Those an executor of `tasks` may claim now, most urgent first; but not what a broker has had for moments."""
+        free = self.filter(shelf__in=sorted(CLAIMABLE), waits_for=None, not_before__lte=now, task__in=tasks)
         return free.order_by("-priority", "not_before")
 
     def in_line(self) -> ExecutionQuerySet:
         """Those that wait for another one to be over."""
-        return self.filter(status=Status.SCHEDULED, waits_for__isnull=False)
+        return self.filter(shelf=Status.SCHEDULED, waits_for__isnull=False)
 
     def overdue(self, now: datetime) -> ExecutionQuerySet:
-        """Those that should have moved by now: something went wrong, or nobody has started."""
-        return self.filter(wake_at__lte=now).order_by("wake_at")
+        """Those that stand for themselves and should have moved by now: something went wrong, or nobody has started."""
+        return self.filter(look_at__lte=now).order_by("look_at")
 
     def standing(self, status: str) -> ExecutionQuerySet:
         """Those of this status.
 
-        The rare ones have an index each, which the others never write to. What is unfinished is among those to be
-        woken, and of what completed there is always some nearby.
+        The rare ones have an index each, which the others never write to. What is unfinished is looked after, and of
+        what completed there is always some nearby.
         """
+        if status in RARE:
+            return self.filter(shelf=status)
         found = self.filter(status=status)
-        return found.filter(wake_at__isnull=False) if status in UNFINISHED else found
+        return found.looked_after() if status in UNFINISHED else found
 
     def caused_by(self, cause: str) -> ExecutionQuerySet:
         found = self.filter(cause=cause)
@@ -286,6 +307,25 @@ class Execution(models.Model):
     traceparent = models.CharField(max_length=TRACEPARENT, null=True)  # noqa: DJ001 - where that request was traced
     covers_until = models.DateTimeField(null=True)  # of a skipped one: so was every due time up to this one
 
+    # Its cohort stands for it where it is looked for, as long as there is one. Then it stands for itself, unless it has
+    # completed. With PostgreSQL a trigger keeps the other three: to add a generated column is to write all rows anew.
+    fresh = models.BooleanField(default=False, db_default=False, editable=False)
+    shelf = GeneratedField(  # the status, where it is looked for by that
+        expression=Case(When(STRAIGHT | Q(status=Status.COMPLETED), then=Value(None)), default=F("status")),
+        output_field=models.CharField(max_length=10, null=True),
+        db_persist=True,
+    )
+    look_at = GeneratedField(  # when to wake it, where it stands for itself
+        expression=Case(When(STRAIGHT, then=Value(None)), default=F("wake_at")),
+        output_field=models.DateTimeField(null=True),
+        db_persist=True,
+    )
+    failed_at = GeneratedField(  # when it was given up
+        expression=Case(When(status=Status.FAILED, then=F("finished_at"))),
+        output_field=models.DateTimeField(null=True),
+        db_persist=True,
+    )
+
     objects = ExecutionQuerySet.as_manager()
 
     class Meta:
@@ -294,41 +334,33 @@ class Execution(models.Model):
         indexes = [
             models.Index(fields=["job", "-id"], name="executions_of_a_job"),
             models.Index(fields=["tenant", "-id"], name="executions_of_a_tenant"),
-            models.Index(
-                fields=["tenant", "-id"],
-                name="executions_dead",
-                condition=Q(status=Status.FAILED, discarded_at=None),
-            ),
+            models.Index(fields=["tenant", "-id"], name="shelf_dead", condition=DEAD),
             # All that a count by cause asks for, so that it reads no rows.
             models.Index(
                 fields=["tenant", "fingerprint", "-id"],
-                include=["task", "finished_at"],
-                name="executions_dead_by_cause",
-                condition=Q(status=Status.FAILED, discarded_at=None),
+                include=["task", "failed_at"],
+                name="shelf_dead_by_cause",
+                condition=DEAD,
             ),
             # What has failed since somebody last looked.
-            models.Index(
-                fields=["finished_at"],
-                name="executions_dead_by_time",
-                condition=Q(status=Status.FAILED, discarded_at=None),
-            ),
+            models.Index(fields=["failed_at"], name="shelf_dead_by_time", condition=DEAD),
             *(
-                models.Index(fields=["tenant", "-id"], name=f"executions_{status.lower()}", condition=Q(status=status))
+                models.Index(fields=["tenant", "-id"], name=f"shelf_{status.lower()}", condition=Q(shelf=status))
                 for status in RARE
             ),
             models.Index(
                 fields=["tenant", "cause", "-id"], name="executions_asked_for", condition=~Q(cause=Cause.SCHEDULE)
             ),
-            models.Index(fields=["wake_at"], name="executions_to_wake", condition=Q(wake_at__isnull=False)),
+            models.Index(fields=["look_at"], name="shelf_to_look_at", condition=Q(look_at__isnull=False)),
             models.Index(
                 fields=["task", "-priority", "not_before"],
-                name="executions_ready",
-                condition=Q(status__in=sorted(CLAIMABLE), waits_for=None),
+                name="shelf_ready",
+                condition=Q(shelf__in=sorted(CLAIMABLE), waits_for=None),
             ),
             models.Index(
                 fields=["job", "waits_for"],
-                name="executions_in_line",
-                condition=Q(status=Status.SCHEDULED, waits_for__isnull=False),
+                name="shelf_in_line",
+                condition=Q(shelf=Status.SCHEDULED, waits_for__isnull=False),
             ),
         ]
 

@@ -18,6 +18,7 @@ from jobs.partitions.layout import (
     CHILDREN,
     DEFAULT,
     FIRST,
+    ROOM,
     TABLE,
     add_partition,
     begin_of_period,
@@ -38,6 +39,9 @@ VIEWS = """
 REFERENCES = """
     SELECT conrelid::regclass::text, quote_ident(conname) FROM pg_constraint
     WHERE confrelid = %s::regclass AND contype = 'f'
+"""
+TRIGGERS = """
+    SELECT quote_ident(tgname), pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = %s::regclass AND NOT tgisinternal
 """
 INDEXES = """
     SELECT quote_ident(relname), indisprimary, pg_get_indexdef(indexrelid) FROM pg_index
@@ -102,6 +106,7 @@ def _exchange(end: datetime, length: timedelta, ahead: int) -> list[str]:
     with short_transaction() as cursor:
         cursor.execute(f"LOCK TABLE {TABLE} IN ACCESS EXCLUSIVE MODE")
         _drop_references(cursor)
+        triggers = take_triggers(cursor)
         cursor.execute(INDEXES, [TABLE])
         indexes = cursor.fetchall()
         for name, _, _ in indexes:
@@ -113,13 +118,24 @@ def _exchange(end: datetime, length: timedelta, ahead: int) -> list[str]:
         )
         cursor.execute(f"ALTER TABLE {TABLE} DROP CONSTRAINT {CHECK}")
         _make_indexes(cursor, indexes)
+        for definition in triggers:
+            cursor.execute(definition)  # which every partition has from its parent
         cursor.execute(
             f"ALTER TABLE {TABLE} ATTACH PARTITION {FIRST} FOR VALUES FROM (MINVALUE) TO ('{lowest_id(end)}')"
         )
         cursor.execute(f"ALTER TABLE {FIRST} DROP CONSTRAINT {CHECK}")  # the partition's own bound says it now
         made = [add_partition(cursor, end + place * length, end + (place + 1) * length) for place in range(ahead)]
-        cursor.execute(f"CREATE TABLE {DEFAULT} PARTITION OF {TABLE} DEFAULT")
+        cursor.execute(f"CREATE TABLE {DEFAULT} PARTITION OF {TABLE} DEFAULT WITH ({ROOM})")
         return [FIRST, *made, DEFAULT]
+
+
+def take_triggers(cursor: Any) -> list[str]:
+    """Drop those of the table, and return what makes them."""
+    cursor.execute(TRIGGERS, [TABLE])
+    triggers = cursor.fetchall()
+    for name, _ in triggers:
+        cursor.execute(f"DROP TRIGGER {name} ON {TABLE}")
+    return [definition for _, definition in triggers]
 
 
 def _drop_references(cursor: Any) -> None:

@@ -22,7 +22,12 @@ from jobs.states import Status
 MOST_MOVED = 20_000  # rows of a partition that are not over or dead: everybody waits while they are moved
 BATCH = 10_000  # rows of attempts and words in one transaction
 
-TO_DO = ("wake_at IS NOT NULL", f"status = '{Status.FAILED}' AND discarded_at IS NULL")  # each in words of an index
+# Each in words of an index. What cohorts stand for that nobody has looked at for so long is found by its ids.
+TO_DO = (
+    "look_at IS NOT NULL",
+    "wake_at IS NOT NULL AND id = ANY(ARRAY(SELECT unnest(executions) FROM jobs_cohort))",
+    f"shelf = '{Status.FAILED}' AND discarded_at IS NULL",
+)
 DETACHED = rf"""
     SELECT relname FROM pg_class WHERE relname ~ '^{TABLE}_(first|\d{{8}}_\d{{4}})$' AND relkind = 'r'
     AND NOT relispartition AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = %s::regclass)

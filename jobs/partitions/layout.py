@@ -17,6 +17,8 @@ TABLE = "jobs_execution"
 FIRST = f"{TABLE}_first"  # what was the whole table before
 DEFAULT = f"{TABLE}_default"  # what no other partition is for
 CHILDREN = ("jobs_attempt", "jobs_logline", "jobs_progress")  # rows of executions, by `execution_id`
+# Room in each page for further versions of its rows: beside the first one, a version is written to no index.
+ROOM = "fillfactor = 50"
 PATIENCE = "5s"  # for a lock: whoever waits for one makes everybody behind it wait
 BOUND = re.compile(r"FROM \((MINVALUE|'[0-9a-f-]{36}')\) TO \('([0-9a-f-]{36})'\)")
 
@@ -81,7 +83,9 @@ def add_partition(cursor: Any, start: datetime, end: datetime) -> str:
     one is attached, refuse what is due in its time.
     """
     name = name_of(start)
-    cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)")
+    cursor.execute(
+        f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE) WITH ({ROOM})"
+    )
     cursor.execute(
         f"ALTER TABLE {TABLE} ATTACH PARTITION {name} FOR VALUES FROM ('{lowest_id(start)}') TO ('{lowest_id(end)}')"
     )

@@ -1,7 +1,7 @@
 """What runs and what waits, of everybody at once.
 
-One read of the executions that carry `wake_at`, by its index, serves all tenants: it has the unfinished ones and
-no others. It is bounded; with a longer backlog, what runs comes first (a lease ends sooner than a queue's patience),
+One read of the executions that are looked after, by their lists, serves all tenants: those have the unfinished ones and
+few others. It is bounded; with a longer backlog, what runs comes first (a lease ends sooner than a queue's patience),
 and the numbers are told to be at least so many.
 """
 
@@ -22,15 +22,19 @@ from jobs.states import UNFINISHED, Status
 MOST = 20_000  # executions a look
 SHOWN = 12  # that run, with all there is to say of them
 
-LOOK = "SELECT {columns} FROM jobs_execution WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT %s"
-COUNT = f"""
-    SELECT tenant_id, task, status, CASE WHEN status = %s THEN worker ELSE '' END AS holder, count(*)
-    FROM ({LOOK.format(columns="tenant_id, task, status, worker")}) AS looked_at
-    GROUP BY tenant_id, task, status, holder
+LISTED = "SELECT {columns}, wake_at FROM jobs_execution WHERE look_at IS NOT NULL ORDER BY look_at LIMIT {most}"
+# Those that their cohorts stand for: of PostgreSQL alone.
+IN_COHORTS = """
+    SELECT {columns}, wake_at FROM jobs_execution
+    WHERE id = ANY(ARRAY(SELECT unnest(executions) FROM jobs_cohort)) AND look_at IS NULL AND wake_at IS NOT NULL
 """
-RUNNING = f"""
-    SELECT id FROM ({LOOK.format(columns="id, tenant_id, status, started_at")}) AS looked_at
-    WHERE status = %s {{only}} ORDER BY started_at DESC LIMIT %s
+BOTH = f"SELECT * FROM (({LISTED}) UNION ALL ({IN_COHORTS})) AS unfinished ORDER BY wake_at LIMIT {{most}}"
+COUNT = """
+    SELECT tenant_id, task, status, CASE WHEN status = %s THEN worker ELSE '' END AS holder, count(*)
+    FROM ({look}) AS looked_at GROUP BY tenant_id, task, status, holder
+"""
+RUNNING = """
+    SELECT id FROM ({look}) AS looked_at WHERE status = %s {only} ORDER BY started_at DESC LIMIT %s
 """
 
 
@@ -68,7 +72,7 @@ class Look:
 
     def __init__(self) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(COUNT, [Status.RUNNING.value, MOST])
+            cursor.execute(COUNT.format(look=_look("tenant_id, task, status, worker")), [Status.RUNNING.value])
             rows = cursor.fetchall()
         self._rows = [(as_uuid(tenant), task, status, worker, count) for tenant, task, status, worker, count in rows]
         self._more = sum(count for *_, count in self._rows) >= MOST
@@ -90,6 +94,10 @@ class Look:
                 yield task, status, worker, count
 
 
+def _look(columns: str) -> str:
+    return (LISTED if connection.vendor == "sqlite" else BOTH).format(columns=columns, most=MOST)
+
+
 def _line(task: str, counts: Counter[str]) -> Line:
     waiting = counts[Status.SCHEDULED] + counts[Status.QUEUED]
     return Line(task, waiting, counts[Status.RETRYING], counts[Status.RUNNING])
@@ -99,7 +107,8 @@ def running_now(scope: Tenant | None) -> list[Execution]:
     """Some of those that run, the latest first, with their jobs."""
     only, whose = ("", []) if scope is None else ("AND tenant_id = %s", [_key(scope)])
     with connection.cursor() as cursor:
-        cursor.execute(RUNNING.format(only=only), [MOST, Status.RUNNING.value, *whose, SHOWN])
+        look = _look("id, tenant_id, status, started_at")
+        cursor.execute(RUNNING.format(look=look, only=only), [Status.RUNNING.value, *whose, SHOWN])
         ids = [as_uuid(one) for (one,) in cursor.fetchall()]
     # Not joined: a job is looked up by its own key, for a dozen rows.
     found = Execution.objects.in_bulk(ids)

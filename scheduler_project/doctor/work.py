@@ -109,7 +109,7 @@ def overdue_jobs() -> list[Finding]:
 
 def overdue_executions() -> list[Finding]:
     now = database_now()
-    late = Execution.objects.overdue(now - PATIENCE)
+    late = Execution.objects.stalled(now - PATIENCE)
     count = late.order_by()[:MOST].count()
     if not count:
         return []
@@ -170,7 +170,7 @@ def unserved_tasks() -> list[Finding]:
     """Work that waits, and no executor takes."""
     now = database_now()
     served = Presence.objects.counted(now).serving
-    waiting = Execution.objects.waiting().filter(wake_at__isnull=False, not_before__lte=now - PATIENCE)
+    waiting = Execution.objects.waiting().looked_after().filter(not_before__lte=now - PATIENCE)
     lines = waiting.order_by().values_list("task").annotate(Count("pk"), Min("not_before"))
     return without_takers({task: (count, since) for task, count, since in lines}, served, registry.remote_names(), now)
 

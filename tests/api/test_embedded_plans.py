@@ -33,10 +33,10 @@ EXECUTIONS = {
     **{
         status.lower(): (lambda found, tenant, status=status: found.standing(status), index)
         for status, index in {
-            Status.FAILED: "executions_failed",
-            Status.SKIPPED: "executions_skipped",
-            Status.CANCELLED: "executions_cancelled",
-            Status.RETRYING: "executions_",
+            Status.FAILED: "shelf_failed",
+            Status.SKIPPED: "shelf_skipped",
+            Status.CANCELLED: "shelf_cancelled",
+            Status.RETRYING: "shelf_",
             Status.RUNNING: "executions_",
             Status.COMPLETED: "executions_of_a_tenant",
         }.items()

@@ -230,7 +230,7 @@ SCENARIOS = (
     ),
     Scenario(
         "executor_killed_at_work",
-        ("recoverer_off", "lease_of_a_day"),
+        ("recoverer_off", "lease_of_a_day", "cohort_forgotten"),
         executor_dies,
         (QUICK,) * 4,
         trips={"executor-1": "running:kill"},

@@ -197,6 +197,13 @@ def lease_of_a_day() -> None:
     heartbeat_off()  # a beat would set a sensible end again
 
 
+def cohort_forgotten() -> None:
+    """A cohort is struck off the list, and what has not completed of it is not put there in its place."""
+    from jobs.ledger import shelving
+
+    _rewrite(shelving, "SET fresh = false", "SET fresh = fresh")
+
+
 def _no_sweep() -> None:
     from scheduling import poller
 
@@ -232,5 +239,6 @@ VARIANTS: dict[str, Callable[[], None]] = {
         no_wipe_marker,
         retry_without_wake_at,
         lease_of_a_day,
+        cohort_forgotten,
     )
 }

@@ -60,7 +60,7 @@ def test_counting_listing_and_finding_dead_letters_reads_no_history(loaded) -> N
     assert {act for act, _ in asked} == {"causes", "of a cause", "of a window", "to replay", "unnamed"}
     assert not [one.plan for _, one in asked if "jobs_execution" in scanned(one)]
     [counted] = [one.plan for act, one in asked if act == "causes" and "count" in one.statement.lower()]
-    assert "Index Only Scan using executions_dead_by_cause" in counted
+    assert "Index Only Scan using shelf_dead_by_cause" in counted
 
 
 def test_the_audit_trail_is_read_by_index(loaded) -> None:

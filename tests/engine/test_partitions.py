@@ -23,7 +23,8 @@ from jobs.ids import lowest_id
 from jobs.models import Attempt, Execution, Horizon, LogLine
 from jobs.models.horizon import OF_ALL
 from jobs.partitions import dropping
-from jobs.partitions.layout import CHILDREN, DEFAULT, FIRST, TABLE, begin_of_period, name_of
+from jobs.partitions.converting import take_triggers
+from jobs.partitions.layout import CHILDREN, DEFAULT, FIRST, ROOM, TABLE, begin_of_period, name_of
 from jobs.partitions.places import by_table, places
 from jobs.states import AttemptOutcome, Level, Status
 from scheduler_project.doctor import database
@@ -49,12 +50,15 @@ def as_before(transactional_db: None) -> Iterator[None]:
         return
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {TABLE}, {', '.join(CHILDREN)}")
-        cursor.execute(f"CREATE TABLE plain (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)")
+        cursor.execute(f"CREATE TABLE plain (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS) WITH ({ROOM})")
         indexes = ask(f"SELECT indexdef FROM pg_indexes WHERE tablename = '{TABLE}'")
+        triggers = take_triggers(cursor)
         cursor.execute(f"DROP TABLE {', '.join([TABLE, *dropping._left_detached()])}")
         cursor.execute(f"ALTER TABLE plain RENAME TO {TABLE}")
         for (definition,) in indexes:
             cursor.execute(definition.replace(" ONLY ", " "))
+        for definition in triggers:
+            cursor.execute(definition)
         cursor.execute(f"ALTER TABLE {TABLE} ADD PRIMARY KEY USING INDEX {TABLE}_pkey")
         for table, name, definition in references:
             cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
@@ -320,6 +324,16 @@ def large(tables: list[str]) -> set[str]:
 
 
 class TestDropping:
+    def test_what_a_cohort_stands_for_and_nobody_has_looked_at_stays(self, in_partitions, new_job) -> None:
+        kept = past(new_job(), 8 * DAY, Status.RUNNING, attempt=1, fresh=True)
+        ask(f"INSERT INTO jobs_cohort (look_at, executions) VALUES (now(), ARRAY['{kept.pk}'::uuid]) RETURNING id")
+
+        command("tend", "--keep", "5d")
+
+        assert place(kept) == DEFAULT
+        kept.refresh_from_db()
+        assert kept.fresh and kept.look_at is None
+
     def test_old_days_go_whole_with_all_that_belongs_to_them(self, in_partitions, new_job) -> None:
         job = new_job()
         old, young = past(job, 8 * DAY, attempt=2), past(job, 3 * DAY, attempt=2)

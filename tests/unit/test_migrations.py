@@ -37,7 +37,7 @@ def test_the_previous_release_can_write_to_every_table_it_knows() -> None:
     ("operation", "complaint"),
     [
         (migrations.RemoveField("job", "misfire"), "jobs.job.misfire is gone"),
-        (migrations.RenameField("execution", "wake_at", "look_at"), "jobs.execution.wake_at is gone"),
+        (migrations.RenameField("execution", "wake_at", "woken_at"), "jobs.execution.wake_at is gone"),
         (migrations.DeleteModel("Attempt"), "jobs.attempt is gone"),
         (migrations.RenameModel("AuditEvent", "Event"), "jobs.auditevent is gone"),
         (migrations.AlterModelTable("Attempt", "attempts"), "jobs.attempt is gone"),
