@@ -64,7 +64,7 @@ def watched(*, explain: bool = False) -> Iterator[list[Asked]]:
 
 def _plan(send: Any, cursor: Any, query: Any, params: Any) -> str:
     """A cursor of the same kind, because how values travel may decide how the statement is planned."""
-    kind = psycopg.ClientCursor if isinstance(cursor, psycopg.ClientCursor) else psycopg.Cursor
+    kind = psycopg.ClientCursor if isinstance(cursor, psycopg.ClientCursor) else type(cursor)
     connection = cursor.connection
     with connection.transaction(force_rollback=True), kind(connection) as other:
         send(other, f"EXPLAIN (ANALYZE, BUFFERS) {_text(query)}", params)

@@ -95,7 +95,7 @@ class Executor:
         count_claimed(claims)
         trace_claimed(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
-        self._heart.beat([(claim, lease) for claim in claims if (lease := self._lease_of(claim)) != self._lease])
+        self._heart.beat([one for one in self._with_leases(claims) if one[1] != self._lease])
         return len(claims)
 
     @property
@@ -158,8 +158,12 @@ class Executor:
         """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
         return min(self.threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
 
-    def _lease_of(self, claim: Claim) -> timedelta:
-        return self.runner.limits_of(claim).lease
+    def _with_leases(self, claims: Iterable[Claim]) -> list[tuple[Claim, timedelta]]:
+        """Each with how long it is leased for. Most have the same limits, which are looked at once."""
+        claims = list(claims)
+        alike = {(claim.task, id(claim.limits)): claim for claim in claims}
+        leases = {kind: self.runner.limits_of(claim).lease for kind, claim in alike.items()}
+        return [(claim, leases[claim.task, id(claim.limits)]) for claim in claims]
 
     def _finished(self, finished: Sequence[Finished]) -> None:
         """Called by the workshop, from any thread, once for each claim."""
@@ -177,7 +181,7 @@ class Executor:
 
     def _leases(self) -> list[tuple[Claim, timedelta]]:
         with self._changed:
-            return [(claim, self._lease_of(claim)) for claim in self._held]
+            return self._with_leases(self._held)
 
     def _lose(self, claims: list[Claim]) -> None:
         """They are somebody else's now: stop our own work on them, and say nothing more of it."""

@@ -63,9 +63,9 @@ class Outbox:
         if not executions:
             return []
         self.pace.exchange()
-        attempts = {one.id: one.attempt for one in executions}
         taken = self._publish(pack(executions, self.pace.bundle, ahead))
-        return [(one, attempts[one]) for one in taken]
+        sent = [(one.id, one.attempt) for one in executions]
+        return sent if len(taken) == len(sent) else [one for one in sent if one[0] in set(taken)]
 
     def mark(self, sent: Sequence[Sent]) -> None:
         """Note what the broker has confirmed. Whatever was claimed since needs no mark."""

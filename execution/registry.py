@@ -58,7 +58,8 @@ class Task:
         if not isinstance(payload, dict):
             raise InvalidPayload({"": f"must be a JSON object, such as {self._example()}."})
         try:
-            return self.payload.model_validate(payload)
+            # What `model_validate` does, without looking for options: a third of its time.
+            return self.payload.__pydantic_validator__.validate_python(payload)
         except ValidationError as error:
             raise InvalidPayload(dict(_told(fault, self.payload) for fault in error.errors())) from None
 

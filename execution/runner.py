@@ -23,7 +23,7 @@ from execution.spans import attempt
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.fingerprints import fingerprint
-from jobs.ledger import Claim, Outcome
+from jobs.ledger import Claim, Outcome, completion
 from jobs.limits import Limits, combined
 from jobs.states import AttemptOutcome, Status
 from scheduler_project.logs import fields_within, hide_within
@@ -52,7 +52,8 @@ class Runner:
 
     def _outcome(self, claim: Claim, answer: Callable[[], Any]) -> Outcome:
         before = fields_within.set(claim.told)
-        hidden = hide_within.set(scrubber := scrubber_of(claim))
+        scrubber = scrubber_of(claim)
+        hidden = None if scrubber is None else hide_within.set(scrubber)
         began = time.monotonic()
         try:
             result = answer()
@@ -70,8 +71,9 @@ class Runner:
             return outcome
         finally:
             fields_within.reset(before)
-            hide_within.reset(hidden)
-        return Outcome(claim.execution_id, claim.attempt, Status.COMPLETED, self.clock.now(), result=written, took=took)
+            if hidden is not None:
+                hide_within.reset(hidden)
+        return completion(claim.execution_id, claim.attempt, self.clock.now(), written, took)
 
     def failed(
         self,
@@ -181,6 +183,8 @@ class Runner:
 
     def _call(self, claim: Claim, run: Run) -> Any:
         task, payload, destination = self.admitted(claim)
+        if destination is None:
+            return task.handler(payload, run)
         return self.watched(claim, destination, partial(task.handler, payload, run))()
 
     def _written(self, result: Any) -> str | None:

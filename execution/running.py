@@ -30,11 +30,11 @@ class Running:
 
     def add(self, claims: Collection[Claim]) -> None:
         self._claims.update(claims)
-        self._by_task.update(claim.task for claim in claims)
+        self._by_task.update([claim.task for claim in claims])
 
     def remove(self, claims: Iterable[Claim]) -> list[Claim]:
         """Forget these; return those that were running."""
         ours = [claim for claim in claims if claim in self._claims]
         self._claims.difference_update(ours)
-        self._by_task.subtract(claim.task for claim in ours)
+        self._by_task.subtract(Counter([claim.task for claim in ours]))
         return ours

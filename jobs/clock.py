@@ -7,7 +7,7 @@ database is asked, once in a while, and the time since is counted by a clock nob
 from __future__ import annotations
 
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Protocol
 
@@ -34,7 +34,8 @@ class DatabaseClock:
 
     def __init__(self, *, or_own: bool = False) -> None:
         self._lock = Lock()
-        self._told = (timezone.now(), time.monotonic()) if or_own else None
+        # What it is ahead of the clock that nobody can set, in seconds. One number, so that it is read in one step.
+        self._ahead = time.time() - time.monotonic() if or_own else None
         self._ask_at = 0.0
 
     def now(self) -> datetime:
@@ -44,16 +45,16 @@ class DatabaseClock:
                 if time.monotonic() >= self._ask_at:
                     self._ask()
             since = time.monotonic()
-        assert self._told is not None, "whoever could not be told has failed above"
-        told, at = self._told  # read in one step, so that they belong together
-        return told + timedelta(seconds=since - at)
+        assert self._ahead is not None, "whoever could not be told has failed above"
+        return datetime.fromtimestamp(since + self._ahead, UTC)
 
     def _ask(self) -> None:
         try:
-            self._told = database_now(), time.monotonic()
-            self._ask_at = self._told[1] + ASK_AGAIN_AFTER
+            told, at = database_now(), time.monotonic()
+            self._ahead = told.timestamp() - at
+            self._ask_at = at + ASK_AGAIN_AFTER
         except (OperationalError, InterfaceError):
-            if self._told is None:
+            if self._ahead is None:
                 raise
             self._ask_at = time.monotonic() + AFTER_A_FAILURE
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 from uuid import UUID, SafeUUID
 
@@ -32,15 +33,10 @@ def uuid_of(number: int) -> UUID:
     return made
 
 
-def _uuid(milliseconds: int, rest: bytes, kind: int) -> UUID:
-    """48 bits of time, then the other 80, less those that say which kind of UUID this is."""
-    return uuid_of((milliseconds & LAST_MILLISECOND) << 80 | int.from_bytes(rest, "big") & REST | kind)
-
-
 def new_job_id(now: datetime | None = None) -> UUID:
     """A random id (UUIDv7): jobs listed by id are listed by creation, at `now` or by this machine's clock."""
     milliseconds = time.time_ns() // 1_000_000 if now is None else (now - EPOCH) // MILLISECOND
-    return _uuid(milliseconds, os.urandom(10), RANDOM)
+    return uuid_of((milliseconds & LAST_MILLISECOND) << 80 | int.from_bytes(os.urandom(10), "big") & REST | RANDOM)
 
 
 def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
@@ -49,9 +45,17 @@ def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
     A hash tells the microseconds and the job apart, the cause tells a run asked for by hand
     from a scheduled one that happens to be due at the same instant.
     """
+    first, rest = _shared_part(due_at, cause)
+    identity = job_id.int.to_bytes(16, "big") + rest
+    return uuid_of(first | int.from_bytes(blake2b(identity, digest_size=10).digest(), "big") & REST)
+
+
+@lru_cache(maxsize=1000)
+def _shared_part(due_at: datetime, cause: str) -> tuple[int, bytes]:
+    """What ids of one due time and cause begin with, and what is hashed after the job: many share both."""
     microseconds = (due_at - EPOCH) // MICROSECOND
-    identity = job_id.bytes + microseconds.to_bytes(8, "big", signed=True) + cause.encode()
-    return _uuid(microseconds // 1000, blake2b(identity, digest_size=10).digest(), DERIVED)
+    first = (microseconds // 1000 & LAST_MILLISECOND) << 80 | DERIVED
+    return first, microseconds.to_bytes(8, "big", signed=True) + cause.encode()
 
 
 def lowest_id(instant: datetime) -> UUID:

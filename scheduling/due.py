@@ -61,13 +61,16 @@ def record_due(
     The row decides, not the index: a job edited, paused or recorded since it was leased
     is left alone, and its lease ends with what the row says.
     """
-    next_due: dict[UUID, datetime | None] = dict.fromkeys(leased)
+    next_due: dict[UUID, datetime | None] = {}
     due: list[tuple[DueJob, Outcomes | None]] = []
     entries = Entries()
     with transaction.atomic():
         outcomes = 0
         postponed: list[UUID] = []
-        for job in ledger.lock_due(leased):
+        jobs = ledger.lock_due(leased)
+        if len(jobs) < len(leased):
+            next_due |= dict.fromkeys(set(leased).difference(job.id for job in jobs))  # they are gone
+        for job in jobs:
             if job.start_at is None or job.start_at > now:
                 next_due[job.id] = job.start_at
             elif now - job.start_at <= misfire_grace:
@@ -106,7 +109,7 @@ def _enter_one(job: DueJob, entries: Entries) -> datetime | None:
     following = next_run(job.schedule, due_at, job=job.id, runs=job.runs + 1)
     run = NewExecution(job.id, job.tenant_id, job.task, job.priority, due_at, not_before=job.start_at)
     entries.ready.append(run)
-    entries.next_runs.append(NextRun(job.id, *following, latest=run.id if minds(job) else None))
+    entries.next_runs.append(NextRun(job.id, following[0], following[1], 1, run.id if minds(job) else None))
     return following.start_at
 
 
@@ -151,4 +154,4 @@ def _leave(job: DueJob, error: Exception, next_due: dict[UUID, datetime | None])
     This one is left as it is, to come back with its lease: better noisy than forgotten.
     """
     logger.error("job.schedule_unreadable", job=str(job.id), error=str(error), remedy="edit the job's schedule")
-    del next_due[job.id]
+    next_due.pop(job.id, None)

@@ -73,8 +73,8 @@ def first_run(recurrence: Recurrence, *, job: UUID, now: datetime) -> Upcoming:
 
 def next_run(schedule: str, after: datetime, *, job: UUID, runs: int) -> Upcoming:
     """The run after the due time `after`, of a job that has had so many. `schedule` is JSON, as stored."""
-    if not _traits(schedule).differs_by_job:
-        return Upcoming(_next_after(schedule, after))
+    if (shared := _shared_run(schedule, after)) is not None:
+        return shared
     recurrence = stored(schedule, job)
     return _placed(recurrence, recurrence.next_due(after, runs_so_far=runs), job)
 
@@ -108,8 +108,11 @@ def _has_own_times(stored: Stored) -> bool:
 
 
 @lru_cache(KEPT)
-def _next_after(schedule: str, base: datetime) -> datetime | None:
-    return parse_schedule(json.loads(schedule), now=base, allow_past=True).next_after(base)
+def _shared_run(schedule: str, after: datetime) -> Upcoming | None:
+    """What is next for all jobs with this schedule; None if that differs by the job."""
+    if _traits(schedule).differs_by_job:
+        return None
+    return Upcoming(parse_schedule(json.loads(schedule), now=after, allow_past=True).next_after(after))
 
 
 @lru_cache(KEPT)

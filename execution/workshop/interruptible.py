@@ -41,7 +41,10 @@ class Interruptible:
             # The exception may come at any step, also at the first one of leaving.
             while self._thread is not None:
                 try:
-                    self._leave()
+                    with self._lock:
+                        if self._wanted is not None:
+                            _await_it()
+                        self._thread = None
                 except Interrupted:
                     continue
 
@@ -51,10 +54,11 @@ class Interruptible:
             if self._thread is not None:
                 raise_in_thread(self._thread, self._wanted)
 
-    def _leave(self) -> None:
-        with self._lock:
-            # One that is on its way is raised between two steps of Python code, so here at the
-            # latest. If the handler has had it already, nothing comes, and we go on.
-            for _ in range(20 if self._wanted else 0):
-                time.sleep(0.001)
-            self._thread = None
+
+def _await_it() -> None:
+    """One that is on its way is raised between two steps of Python code, so here at the latest.
+
+    If the handler has had it already, nothing comes, and we go on.
+    """
+    for _ in range(20):
+        time.sleep(0.001)

@@ -94,12 +94,13 @@ class Child:
 
     def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words | dict[str, Any]]]) -> None:
         finished: list[Finished] = []
+        now = self._workshop.runner.clock.now()
         try:
             with self._lock:
                 for number, told in answers:
                     if type(told) is tuple:
                         claim = self._held[number]
-                        finished.append((claim, wire.unpack_outcome(claim, told)))
+                        finished.append((claim, wire.unpack_outcome(claim, told, now)))
                         del self._held[number]
                     elif type(told) is dict:
                         tracing.take(told)

@@ -109,7 +109,9 @@ class ThreadWorkshop(Workshop):
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
         for claims in bundles:
-            places = [Place(claim=claim, workshop=self, time_limit=self._time_limit(claim)) for claim in claims]
+            limits = {id(claim.limits): claim for claim in claims}  # one task's, of which most say the same
+            seconds = {number: self._time_limit(claim) for number, claim in limits.items()}
+            places = [Place(claim=claim, workshop=self, time_limit=seconds[id(claim.limits)]) for claim in claims]
             self._places.update([(place.claim, place) for place in places])
             if claims and self.runner.takes_batches(claims[0]):
                 self._pool.submit(partial(self._work_together, places))
@@ -163,10 +165,12 @@ class ThreadWorkshop(Workshop):
 
     def begin(self, place: Place) -> None:
         """Its time runs from now on, and so does what it has to end in if it is not wanted any more."""
+        now = time.monotonic()
         if place.interrupted_at is not None:
-            place.interrupted_at = time.monotonic()
+            place.interrupted_at = now
         place.begun = True
-        place.ends_at = min(place.ends_at, time.monotonic() + place.time_limit)
+        if (ends_at := now + place.time_limit) < place.ends_at:
+            place.ends_at = ends_at
 
     def conclude(self, place: Place, work: Callable[[], Outcome]) -> None:
         """Do the work, which can be interrupted meanwhile, and report what became of it."""

@@ -11,7 +11,7 @@ from jobs.ledger.inserting import insert
 from jobs.ledger.leasing import lease_due
 from jobs.ledger.moving import JobMove, move_jobs
 from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
-from jobs.ledger.settling import Outcome, settle
+from jobs.ledger.settling import Outcome, completion, settle
 from jobs.ledger.shelving import shelve
 from jobs.ledger.skipping import NewSkip, skip
 from jobs.ledger.speaking import keep_lines, keep_progress
@@ -30,6 +30,7 @@ __all__ = [
     "Sent",
     "WaitingFor",
     "claim",
+    "completion",
     "going_on",
     "heartbeat",
     "insert",

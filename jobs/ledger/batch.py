@@ -10,18 +10,19 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
-from operator import attrgetter
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 from uuid import UUID
 
-import psycopg
 from django.db import connection, transaction
-from psycopg.types.datetime import TimestamptzLoader
 
+from jobs.ledger.arrays import ArrayCursor, array
 from jobs.partitions.places import HERE, by_table, known_places
 from jobs.states import CLAIMABLE, UNFINISHED, Status
 
 Row = Sequence[Any]
+T = TypeVar("T")
+Answer = Callable[[Any], T]  # of a cursor that has executed something
 
 
 def waits(table: str) -> str:
@@ -43,55 +44,68 @@ def _stands_at(table: str, statuses: Iterable[Status]) -> str:
     return f"coalesce({table}.status, '') IN ({listed})"
 
 
-def run(
-    statement: str,
-    columns: Mapping[str, str],
-    rows: Sequence[Row],
-    *,
-    lock: str = "",
-    only: str = "true",
-    **values: Any,
-) -> list[tuple]:
+def run(statement: str, columns: Mapping[str, str], rows: Sequence[Row], **values: Any) -> list[tuple]:
     """Execute `statement` over `rows` and return what it returns.
 
     `columns` gives each column of `r` its PostgreSQL type; `%(name)s` in the statement stands for
-    one of `values`. With `lock`, the named table's rows whose id is the first column are locked first, in the order
-    of their ids, so that no two batches can wait for each other. Then `r` has only the rows for whose `locked` one
-    `only` is true, and it stays true for the length of the statement: the guard belongs there, not in the statement.
+    one of `values`. The rows come in the order of their first column. So an UPDATE by it locks what it changes in that
+    order, and no two batches can wait for each other. Its guards are asked again of a row that it had to wait for.
 
     `HERE` in place of a table are the executions whose ids are the first column, wherever these are.
     """
+    return list(chain.from_iterable(_each(statement, columns, rows, values, _returned)))
+
+
+def change(statement: str, columns: Mapping[str, str], rows: Sequence[Row], **values: Any) -> int:
+    """Execute `statement` over `rows` as `run` does, and say how many rows of a table it has changed."""
+    return sum(_each(statement, columns, rows, values, _changed))
+
+
+def _each(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], values: Mapping[str, Any], answer: Answer[T]
+) -> list[T]:
+    """What it comes to in each table that the rows are in."""
     if not rows:
         return []
     if HERE not in statement:
-        return _run(statement, columns, rows, lock, only, values)
-    answers: list[tuple] = []
+        return [_over(statement, columns, rows, values, answer)]
     with known_places():
         tables = by_table(rows)
         # A batch is written whole or not at all. Some callers open no transaction: it is nearly always one statement.
         with transaction.atomic(savepoint=False) if len(tables) > 1 else nullcontext():
-            for table, there in tables:
-                answers += _run(statement.replace(HERE, table), columns, there, lock.replace(HERE, table), only, values)
-    return answers
+            return [_over(statement.replace(HERE, table), columns, there, values, answer) for table, there in tables]
 
 
-def _run(
-    statement: str, columns: Mapping[str, str], rows: Sequence[Row], lock: str, only: str, values: Mapping[str, Any]
-) -> list[tuple]:
+def _over(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], values: Mapping[str, Any], answer: Answer[T]
+) -> T:
     source, parameters = (
         _sqlite_source(columns, rows) if connection.vendor == "sqlite" else _postgres_source(columns, rows)
     )
-    if lock:
-        source = _held(source, next(iter(columns)), lock, only)
-    return execute(f"WITH r AS ({source}) {statement}", parameters, **values)
+    return _executed(f"WITH r AS ({source}) {statement}", parameters, values, answer)
 
 
 def execute(statement: str, parameters: Mapping[str, Any] | None = None, /, **values: Any) -> list[tuple]:
     """Execute `statement` as it is and return what it returns; `parameters` are as the database stores them."""
+    return _executed(statement, parameters or {}, values, _returned)
+
+
+def _executed(statement: str, parameters: Mapping[str, Any], values: Mapping[str, Any], answer: Answer[T]) -> T:
     adapted = {name: _scalar(value) for name, value in values.items()}
     with _cursor() as cursor:
-        cursor.execute(statement, {**(parameters or {}), **adapted})
-        return cursor.fetchall() if cursor.description else []
+        cursor.execute(statement, {**parameters, **adapted})
+        return answer(cursor)
+
+
+def _returned(cursor: Any) -> list[tuple]:
+    return cursor.fetchall() if cursor.description else []
+
+
+def _changed(cursor: Any) -> int:
+    if connection.vendor == "sqlite":  # whose driver counts nothing where a statement begins with WITH
+        [(count,)] = cursor.execute("SELECT changes()").fetchall()
+        return count
+    return cursor.rowcount
 
 
 @contextmanager
@@ -104,8 +118,7 @@ def _cursor() -> Iterator[Any]:
     # sends arrays beside it. Nothing is prepared: a plan made while a table was small would be kept when it is large.
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.adapters.register_loader("timestamptz", TimestamptzLoader)  # Django's own takes ten times as long
+    with connection.wrap_database_errors, ArrayCursor(connection.connection) as cursor:
         yield cursor
 
 
@@ -115,11 +128,7 @@ def locking(table: str) -> str:
 
 
 def among_rows(column: str, key: str) -> str:
-    """SQL: whether `column` is the `key` of one of the rows.
-
-    To PostgreSQL an array of unknown length is a short one, so that it asks the index for each. Told that there are
-    hundreds, it read a table of some ten thousand from end to end for every batch.
-    """
+    """SQL: whether `column` is the `key` of one of the rows."""
     rows = f"(SELECT {key} FROM r)"
     return f"{column} IN {rows}" if connection.vendor == "sqlite" else f"{column} = ANY(ARRAY{rows})"
 
@@ -144,29 +153,20 @@ def as_uuids(rows: Iterable[tuple]) -> list[UUID]:
     return [as_uuid(value) for value, *_ in rows]
 
 
-def _held(source: str, key: str, table: str, only: str) -> str:
-    """Those of the rows whose own row in `table` is as it should be, and is ours to change.
-
-    Looked up one by one on purpose. Asked for a join, PostgreSQL guesses how many will pass the guard, and where it
-    guesses one and thousands do, it goes through all of them for each.
-    """
-    if connection.vendor == "sqlite":  # which has one writer at a time anyway
-        return f"SELECT r.* FROM ({source}) AS r JOIN {table} AS locked ON locked.id = r.{key} WHERE {only}"
-    return f"""
-        SELECT r.* FROM ({source} ORDER BY {key}) AS r CROSS JOIN LATERAL (
-            SELECT FROM {table} AS locked WHERE locked.id = r.{key} AND {only} FOR NO KEY UPDATE
-        ) AS held
-    """
-
-
 def _postgres_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
-    """The rows as one array a column."""
+    """The rows as one array a column.
+
+    PostgreSQL is not told how many there are, and takes an array of unknown length for a short one: so it asks the
+    index for each row. Told that there are hundreds, it read a table of some ten thousand from end to end for every
+    batch; and where it guessed that one row passes a guard, and hundreds did, it went through all for each of them.
+    """
     many, same = _many_and_same(columns, rows)
-    parameters = {f"r_{name}": _array(columns[name], array) for name, array in many.items()}
+    parameters = {f"r_{name}": array(columns[name], values) for name, values in many.items()}
     parameters |= {f"r_{name}": value for name, value in same.items()}
-    unnest = ", ".join(f"%(r_{name})s::{columns[name]}[]" for name in many)
+    unnest = ", ".join(f"(SELECT %(r_{name})s::{columns[name]}[])" for name in many)
     constants = "".join(f", %(r_{name})s::{columns[name]} AS {name}" for name in same)
-    return f"SELECT r.*{constants} FROM unnest({unnest}) AS r({', '.join(many)})", parameters
+    ordered = f"ORDER BY {next(iter(columns))}"
+    return f"SELECT r.*{constants} FROM unnest({unnest}) AS r({', '.join(many)}) {ordered}", parameters
 
 
 def _many_and_same(columns: Iterable[str], rows: Sequence[Row]) -> tuple[dict[str, tuple], dict[str, Any]]:
@@ -179,35 +179,9 @@ def _many_and_same(columns: Iterable[str], rows: Sequence[Row]) -> tuple[dict[st
 
 def _all_alike(values: Sequence[Any]) -> bool:
     first = values[0]
+    if type(first) is UUID:
+        return values[-1] == first and len({value and value.int for value in values}) == 1
     return values[-1] == first and values.count(first) == len(values)  # most that differ do so at their ends
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-# Written by us: psycopg takes several microseconds for each value of an array, and more for each quote in a text.
-WRITTEN: dict[str, Callable[[Any], str]] = {
-    "uuid": attrgetter("hex"),
-    "integer": str,
-    "smallint": str,
-    "boolean": str,
-    "double precision": str,
-    "timestamptz": datetime.isoformat,
-    "text": _quoted,
-    "jsonb": _quoted,
-}
-
-
-def ids_array(ids: Sequence[UUID]) -> str:
-    """Ids as one value of PostgreSQL's."""
-    return _array("uuid", ids)
-
-
-def _array(kind: str, values: Sequence[Any]) -> Any:
-    if (written := WRITTEN.get(kind)) is None:
-        return list(values)
-    return "{" + ",".join(["NULL" if value is None else written(value) for value in values]) + "}"
 
 
 def _sqlite_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:

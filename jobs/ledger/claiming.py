@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from jobs.ledger.batch import HERE, as_instant, as_uuid, run, waits
+from jobs.ledger.batch import HERE, as_instant, as_uuid, reads_types, run, waits
 from jobs.limits import Limits
 from jobs.models import Attempt
 from jobs.policies import ONE_OFF
@@ -64,10 +64,11 @@ class Claim:
 
 
 # Whether an attempt is still its worker's to speak for. Statements that ask this say what `running` is.
-HELD = "locked.attempt = r.mine AND locked.status = %(running)s"
+HELD = "e.attempt = r.mine AND e.status = %(running)s"
 # What a claim needs to know. SQLite cannot return what it joined, and is asked again.
 CLAIMED = """
-    e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven, coalesce(e.payload, j.payload),
+    e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven,
+    CAST(coalesce(e.payload, j.payload) AS text),
     coalesce(e.request_id, j.request_id), {traced},
     CASE WHEN e.attempt = 1 OR coalesce(e.traceparent, j.traceparent) IS NOT NULL THEN {late} END,
     j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
@@ -96,13 +97,13 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         f"""
         UPDATE {HERE} AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
             wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
-        FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id
+        FROM r, jobs_job AS j
+        WHERE e.id = r.this AND j.id = e.job_id
+            AND e.not_before <= %(latest)s AND e.waits_for IS NULL AND {waits("e")}
         RETURNING {_claimed() if at_once else "id, attempt"}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
-        lock=HERE,
-        only=f"locked.not_before <= %(latest)s AND locked.waits_for IS NULL AND {waits('locked')}",
         running=Status.RUNNING.value,
         now=now,
         latest=now + CLOCK_TOLERANCE,
@@ -136,22 +137,10 @@ def _claimed() -> str:
 
 
 def _claims(rows: Sequence[tuple]) -> list[Claim]:
+    # As `CLAIMED` has them: what it is; which request, where it was traced and how late; the limits. Then who has it.
     claims = [
-        Claim(
-            as_uuid(one),
-            attempt,
-            as_uuid(job),
-            as_uuid(tenant),
-            task,
-            priority,
-            forgiven,
-            payload,
-            _limits(*told[4:]),
-            worker,
-            as_instant(begun),
-            *told[:4],  # which request, where it was traced, how late
-        )
-        for one, attempt, job, tenant, task, priority, forgiven, payload, *told, worker, begun in rows
+        Claim(*row[:8], _limits(row[12:17]), *row[17:], *row[8:12])
+        for row in (rows if reads_types() else map(_read_back, rows))
     ]
     claims.sort(key=lambda claim: (-claim.priority, claim.execution_id.int))  # numbers compare faster than ids
     if tried := [claim.execution_id for claim in claims if claim.attempt > 1]:
@@ -161,13 +150,19 @@ def _claims(rows: Sequence[tuple]) -> list[Claim]:
     return claims
 
 
+def _read_back(row: tuple) -> tuple:
+    one, attempt, job, tenant, *told, begun = row
+    return as_uuid(one), attempt, as_uuid(job), as_uuid(tenant), *told, as_instant(begun)
+
+
 def _crashed(tried: Collection[UUID]) -> set[UUID]:
     crashed = Attempt.objects.filter(outcome=AttemptOutcome.CRASHED, execution__in=tried)
     return set(crashed.values_list("execution_id", flat=True))
 
 
 @lru_cache(maxsize=1000)  # most jobs have none of their own, and the others share a few
-def _limits(max_retries: int | None, *seconds: float | None) -> Limits:
+def _limits(told: tuple) -> Limits:
+    max_retries, *seconds = told
     return Limits(max_retries, *(None if value is None else timedelta(seconds=value) for value in seconds))
 
 
@@ -175,13 +170,11 @@ def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, b
     """Extend leases (execution, attempt, until); return those still ours, and whether each is to be cancelled."""
     kept = run(
         f"""
-        UPDATE {HERE} SET wake_at = r.until FROM r WHERE id = r.this
+        UPDATE {HERE} AS e SET wake_at = r.until FROM r WHERE e.id = r.this AND {HELD}
         RETURNING id, attempt, cancel_requested_at
         """,
         {"this": "uuid", "mine": "integer", "until": "timestamptz"},
         leases,
-        lock=HERE,
-        only=HELD,
         running=Status.RUNNING.value,
     )
     return {(as_uuid(one), attempt): cancelled is not None for one, attempt, cancelled in kept}

@@ -71,8 +71,8 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
     """Lock these jobs, in one order so that two pollers cannot wait for each other; return what stands there now."""
     rows = run(
         f"""
-        SELECT id, tenant_id, task, priority, schedule, next_run_at, due_for, runs, misfire, catch_up_window,
-            catch_up_max, overlap, CASE WHEN overlap = %(allow)s THEN NULL ELSE latest END
+        SELECT id, tenant_id, task, priority, CAST(schedule AS text), next_run_at, due_for, runs, misfire,
+            catch_up_window, catch_up_max, overlap, CASE WHEN overlap = %(allow)s THEN NULL ELSE latest END
         FROM jobs_job
         WHERE {among_rows("id", "this")} ORDER BY id {locking("jobs_job")}
         """,
@@ -80,7 +80,7 @@ def lock_due(ids: Collection[UUID]) -> list[DueJob]:
         [(one,) for one in ids],
         allow=Overlap.ALLOW.value,
     )
-    return [DueJob(*row) for row in (rows if reads_types() else map(_read_back, rows))]
+    return list(map(DueJob._make, rows if reads_types() else map(_read_back, rows)))
 
 
 def _read_back(row: tuple) -> tuple:
@@ -173,14 +173,12 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
     """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
     run(
         f"""
-        UPDATE {HERE} SET queued_at = %(now)s, wake_at = %(wake_at)s, fresh = false,
+        UPDATE {HERE} AS e SET queued_at = %(now)s, wake_at = %(wake_at)s, fresh = false,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
-        FROM r WHERE id = r.this
+        FROM r WHERE e.id = r.this AND e.attempt = r.made AND {waits("e")}
         """,
         {"this": "uuid", "made": "integer"},
         list(sent),
-        lock=HERE,
-        only=f"locked.attempt = r.made AND {waits('locked')}",
         scheduled=Status.SCHEDULED.value,
         queued=Status.QUEUED.value,
         now=now,
@@ -191,10 +189,8 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(
-        f"UPDATE {HERE} SET wake_at = %(wake_at)s FROM r WHERE id = r.this",
+        f"UPDATE {HERE} AS e SET wake_at = %(wake_at)s FROM r WHERE e.id = r.this AND e.status = r.expected",
         {"this": "uuid", "expected": "text"},
         [(one, status.value) for one, status in executions],
-        lock=HERE,
-        only="locked.status = r.expected",
         wake_at=wake_at,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from jobs.ledger.batch import HERE, as_uuid, run
+from jobs.ledger.batch import HERE, as_uuid, change, run
 from jobs.ledger.claiming import HELD, Attempted
 from jobs.models import Attempt
 from jobs.states import FINAL, AttemptOutcome, Status
@@ -33,33 +33,57 @@ class Outcome(NamedTuple):
     fingerprint: str | None = None  # of one that is given up: what its error has in common with others
 
 
+_make, _COMPLETED, _FAILED = tuple.__new__, Status.COMPLETED, AttemptOutcome.FAILED
+
+
+def completion(execution_id: UUID, attempt: int, at: datetime, result: str | None, took: float | None) -> Outcome:
+    """The outcome of an attempt that completed, as nearly all do. Says the same as `Outcome(…)`, in half the time."""
+    return _make(
+        Outcome,
+        (execution_id, attempt, _COMPLETED, at, None, None, result, "", "", "", None, _FAILED, False, took, None),
+    )
+
+
 def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
     """Write outcomes, and a row for each attempt made that did not complete; return what status each has led to.
 
     An outcome of a worker that lost its lease changes nothing, and leads to None. One that would be tried again, or
     give up, ends as cancelled where that was asked for. Call it in a transaction.
     """
-    completed = [one for one in outcomes if one.status is Status.COMPLETED]
-    others = [one for one in outcomes if one.status is not Status.COMPLETED]
-    done = _complete(completed)
-    if len(done) == len(outcomes):
-        return [Status.COMPLETED] * len(done)
-    moved = dict.fromkeys(done, Status.COMPLETED) | _end_otherwise(others)
-    return [moved.get((one.execution_id, one.attempt)) for one in outcomes]
+    completed = [one for one in outcomes if one.status is _COMPLETED]
+    others = [one for one in outcomes if one.status is not _COMPLETED]
+    all_completed = _complete(completed) == len(completed)
+    if all_completed and not others:
+        return [_COMPLETED] * len(outcomes)
+    done = [one[:2] for one in completed] if all_completed else _which_completed(completed)
+    moved = dict.fromkeys(done, _COMPLETED) | _end_otherwise(others)
+    return [moved.get(one[:2]) for one in outcomes]
 
 
-def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
-    rows = run(
+def _complete(outcomes: Sequence[Outcome]) -> int:
+    """How many were ours to complete: nearly always all."""
+    return change(
         f"""
-        UPDATE {HERE} SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
+        UPDATE {HERE} AS e SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
             error = ''
-        FROM r WHERE id = r.this RETURNING id, attempt
+        FROM r WHERE e.id = r.this AND {HELD}
         """,
         {"this": "uuid", "mine": "integer", "answer": "jsonb", "done": "timestamptz"},
         [(one.execution_id, one.attempt, one.result, one.at) for one in outcomes],
-        lock=HERE,
-        only=HELD,
         running=Status.RUNNING.value,
+        completed=Status.COMPLETED.value,
+    )
+
+
+def _which_completed(outcomes: Sequence[Outcome]) -> list[Attempted]:
+    """Those whose attempt has completed: nobody else can have said so."""
+    rows = run(
+        f"""
+        SELECT e.id, e.attempt FROM r JOIN {HERE} AS e ON e.id = r.this
+        WHERE e.attempt = r.mine AND e.status = %(completed)s
+        """,
+        {"this": "uuid", "mine": "integer"},
+        [(one.execution_id, one.attempt) for one in outcomes],
         completed=Status.COMPLETED.value,
     )
     return [(as_uuid(one), attempt) for one, attempt in rows]
@@ -68,12 +92,12 @@ def _complete(outcomes: Sequence[Outcome]) -> list[Attempted]:
 def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
     rows = run(
         f"""
-        UPDATE {HERE} SET error = r.complaint, fingerprint = r.alike, result = NULL,
+        UPDATE {HERE} AS e SET error = r.complaint, fingerprint = r.alike, result = NULL,
             status = CASE WHEN cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
             wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
             finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
             not_before = coalesce(r.again, not_before), forgiven = forgiven + r.pardon
-        FROM r WHERE id = r.this RETURNING id, attempt, status
+        FROM r WHERE e.id = r.this AND {HELD} RETURNING id, attempt, status
         """,
         {
             "this": "uuid",
@@ -103,8 +127,6 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             )
             for one in outcomes
         ],
-        lock=HERE,
-        only=HELD,
         running=Status.RUNNING.value,
         cancelled=Status.CANCELLED.value,
     )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from django.db import connection
 
-from jobs.ledger.batch import HERE, among_rows, execute, ids_array, run
+from jobs.ledger.arrays import array
+from jobs.ledger.batch import HERE, among_rows, execute, run
 from jobs.states import Status
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def open_cohort(
     if ids := [one.id for one in executions if one.task in fresh]:
         execute(
             "INSERT INTO jobs_cohort (look_at, executions) VALUES (%(look_at)s, %(r_ids)s::uuid[])",
-            {"r_ids": ids_array(ids)},
+            {"r_ids": array("uuid", ids)},
             look_at=min(wake_at, now + BEFORE_A_LOOK),
         )
     return fresh
@@ -64,11 +65,9 @@ def shelve(now: datetime, limit: int) -> int:
         ids,
     )
     run(
-        f"UPDATE {HERE} SET fresh = false FROM r WHERE id = r.this",
+        f"UPDATE {HERE} AS e SET fresh = false FROM r WHERE e.id = r.this AND e.fresh AND {not_completed('e')}",
         {"this": "uuid"},
         left,
-        lock=HERE,
-        only=f"locked.fresh AND {not_completed('locked')}",
     )
     return len(looked_at)
 

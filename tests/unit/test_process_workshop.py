@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -41,6 +42,7 @@ class Told:
     """A workshop that notes what its child has led to."""
 
     def __init__(self) -> None:
+        self.runner = SimpleNamespace(clock=SimpleNamespace(now=lambda: datetime.now(UTC)))
         self.finished: list[Claim] = []
         self.lost: list[Claim] | None = None
 
@@ -84,7 +86,7 @@ def test_what_was_finished_before_an_answer_that_makes_no_sense_counts(pipes) ->
     workshop, done, held = Told(), claim(), claim()
     Child(workshop, Process(ours)).submit([[done, held]])
 
-    wire.send(theirs, [(0, completed(done)), (1, ("no", "outcome"))])
+    wire.send(theirs, [(0, completed(done)), (1, ("this", "is", "no", "outcome"))])
 
     eventually(lambda: workshop.lost is not None)
     assert workshop.finished == [done] and workshop.lost == [held]
