@@ -1,7 +1,8 @@
 """Half an hour of `manage.py simulate`: no role's memory may grow, nothing may start later and later, and history goes.
 
 Everything an installation has is running: web, poller, executor, recoverer, watcher. What is over for five minutes is
-pruned, so that what is kept settles after ten, and has to stay where it is.
+pruned, and somebody lets go of dead letters each minute, as `python -m benchmarks.soak` does inside an installation. So
+what is kept settles after a quarter of an hour, and has to stay where it is.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import django
 import psycopg
 
 from benchmarks.fleet import SIMULATED, Fleet, fleet
@@ -82,11 +84,21 @@ def _looked_at(on: Fleet, sizes: Sizes, say: Callable[[str], None]) -> dict[str,
                 told["mb"].setdefault(kind, []).append(held)
             for name, value in _asked(connection, timedelta(seconds=sizes.soak_every)).items():
                 told.setdefault(name, []).append(value)
+            on.run("-m", "benchmarks.soak")
             say(
                 f"minute {told['at_s'][-1] / 60:.1f}: p99 {told['p99_s'][-1]:.3f} s late, "
                 f"{told['executions'][-1]:,} kept, {sum(mb[-1] for mb in told['mb'].values()):,.0f} MB"
             )
     return told | {"autovacuum": vacuumed}
+
+
+def let_go() -> int:
+    """Discard the dead letters of the last while, as somebody does who has looked at them."""
+    django.setup()
+    from jobs.dead_letters import MOST_AT_ONCE, discard
+    from jobs.models import Execution
+
+    return discard(Execution.objects.all(), actor=None, reason="a simulated failure", most=MOST_AT_ONCE)
 
 
 def _asked(connection: psycopg.Connection, span: timedelta) -> dict[str, float]:
@@ -103,3 +115,7 @@ def _asked(connection: psycopg.Connection, span: timedelta) -> dict[str, float]:
         "jobs": jobs,
         "table_mb": round(float(megabytes), 1),
     }
+
+
+if __name__ == "__main__":
+    print(let_go())

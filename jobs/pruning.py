@@ -26,6 +26,12 @@ from jobs.models.horizon import OF_ALL
 
 NOBODY = UUID(int=0)
 JOBS_A_STEP = 100  # whose runs are counted: a look into an index for each
+LINGERS = timedelta(
+    minutes=1
+)  # what has only just become old enough is looked at in every round: it may still be going on
+ALL_ANEW = timedelta(
+    minutes=10
+)  # until what stayed behind is looked at again: dead letters are discarded, long runs end
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,9 @@ class Pruner:
         self._batch = batch
         self._steps: Iterator[Step] = iter(())
         self._audited = 0  # the number of the last event gone through
+        # Where to begin: what is before stayed behind, and to look at it in every round would keep others waiting.
+        self._passed: dict[type[Model], UUID] = {}
+        self._anew_at: datetime | None = None
 
     def step(self) -> int:
         """One step; return how many rows are gone. What there is to be passed over takes steps too."""
@@ -81,6 +90,9 @@ class Pruner:
     def all_steps(self) -> Iterator[Step]:
         """Everything that may go by now, in small steps; whoever takes them decides how fast."""
         kept, now = self._kept, database_now()
+        if self._anew_at is None or now >= self._anew_at:
+            self._anew_at = now + ALL_ANEW
+            self._passed.clear()
         # Words first: they go with their executions anyway, but may be kept for less.
         if kept.words is not None:
             for said in (LogLine, Progress):
@@ -103,12 +115,13 @@ class Pruner:
         self, what: str, rows: QuerySet, key: str, before: datetime, forget: Callable[[list[UUID]], int]
     ) -> Iterator[Step]:
         """Through all that belongs to executions which were due before, by their ids: these carry that time."""
-        after, end = NOBODY, lowest_id(before)
+        after, end = self._passed.get(rows.model, NOBODY), lowest_id(before)
         while window := list(rows.filter(**{f"{key}__gt": after, f"{key}__lt": end})[: self._batch]):
             after = window[-1]
             # Over for so long, too: what was due last year may have run this morning.
             over = Execution.objects.filter(pk__in=window, finished_at__lt=before).forgettable()
             yield Step(what, forget(list(over.values_list("pk", flat=True))))
+        self._passed[rows.model] = lowest_id(before - LINGERS)
 
     def _by_age(self, what: str, over: QuerySet, before: datetime) -> Iterator[Step]:
         """Through all that was made before. What is not `over` stays."""
@@ -160,11 +173,12 @@ class Pruner:
 
     def _windows(self, model: type[Model], before: datetime) -> Iterator[list[UUID]]:
         """All that was made before, so many at a time, by ids that carry that time."""
-        after, end = NOBODY, lowest_id(before)
+        after, end = self._passed.get(model, NOBODY), lowest_id(before)
         rows = model._default_manager.order_by("pk").values_list("pk", flat=True)
         while window := list(rows.filter(pk__gt=after, pk__lt=end)[: self._batch]):
             after = window[-1]
             yield window
+        self._passed[model] = lowest_id(before - LINGERS)
 
 
 def _forget(executions: list[UUID]) -> int:

@@ -16,7 +16,7 @@ from jobs.ids import new_job_id
 from jobs.models import Attempt, AuditEvent, Execution, Horizon, Job, JobTerm, LogLine, Progress
 from jobs.occurrences import list_occurrences
 from jobs.outcomes import Outcome
-from jobs.pruning import Kept, Pruner
+from jobs.pruning import ALL_ANEW, Kept, Pruner
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Level, Status
 from tests.lives import MAIL
@@ -84,6 +84,23 @@ def test_it_goes_in_steps_of_a_bounded_size_and_passes_over_what_stays(job) -> N
     steps = [step.gone for step in Pruner(Kept(history=30 * DAY), batch=3).all_steps()]
 
     assert max(steps) <= 3 and sum(steps) == 7 and left() == dead
+
+
+def test_what_stayed_behind_keeps_nobody_waiting_and_is_looked_at_again_in_a_while(job, monkeypatch) -> None:
+    dead = [past(job, place * DAY, Status.FAILED) for place in range(40, 50)]
+    pruner, now = Pruner(Kept(history=30 * DAY), batch=2), timezone.now()
+
+    assert [step.gone for step in pruner.all_steps()] == [0] * 5
+
+    past(job, 30 * DAY + timedelta(seconds=5))
+    assert [step.gone for step in pruner.all_steps()] == [1]
+
+    Execution.objects.filter(pk=dead[0].pk).update(discarded_at=now)
+    assert sum(step.gone for step in pruner.all_steps()) == 0
+
+    monkeypatch.setattr("jobs.pruning.database_now", lambda: now + ALL_ANEW + timedelta(seconds=1))
+    assert sum(step.gone for step in pruner.all_steps()) == 1
+    assert left() == {one.pk for one in dead[1:]}
 
 
 def test_of_a_recurring_job_no_more_than_the_latest_runs_stay(job) -> None:
