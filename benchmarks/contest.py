@@ -16,35 +16,33 @@ from benchmarks.peers.catalogue import CannotMeasure
 from benchmarks.peers.run import PEERS
 from benchmarks.peers.run import measure as measure_peer
 from benchmarks.sizes import Sizes
-from benchmarks.throughput import CREWS, Crew, bare, fastest, ours, prepare
+from benchmarks.throughput import BARE_CREWS, OUR_CREWS, Tried, bare, fastest, ours, prepare, told
 
 PEER_FIGURES = ("per_s", "end_to_end_per_s", "drain_per_s")
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
-    own: list[Burst] = []
+    own: Tried = {crew: [] for crew in OUR_CREWS}
+    tried: Tried = {crew: [] for crew in BARE_CREWS}
     bursts: list[Burst] = []
-    tried: dict[Crew, list[Burst]] = {crew: [] for crew in CREWS}
     peers: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in PEERS}
     with fleet() as on:
         prepare(on, sizes.history)
         for number in range(1, sizes.rounds + 1):
-            many, few = ours(on, sizes.jobs, sizes.burst, executors=sizes.executors, pollers=sizes.pollers)
-            own.append(many)
-            bursts.append(few)
-            say(f"round {number}: ours {many.executions_per_s:,.0f}/s")
+            for crew in own if number == 1 else [fastest(own)]:
+                many, few = ours(on, sizes.jobs, sizes.burst, crew=crew)
+                own[crew].append(many)
+                bursts.append(few)
+                say(f"round {number}: ours, {crew} {many.executions_per_s:,.0f}/s")
             for crew in tried if number == 1 else [fastest(tried)]:
                 tried[crew] += bare(on, sizes.jobs, crew=crew)
                 say(f"round {number}: bare pipeline, {crew} {tried[crew][-1].executions_per_s:,.0f}/s")
             for name, rounds in peers.items():
                 rounds.append(_peer(name, sizes.peer_jobs[name]))
                 say(f"round {number}: {name} {rounds[-1].get('end_to_end_per_s', rounds[-1].get('error'))}")
-    best = fastest(tried)
     return {
-        "ours": summary(own)
-        | {"jobs": sizes.jobs, "executors": sizes.executors, "pollers": sizes.pollers, "history": sizes.history},
-        "bare": summary(tried[best])
-        | {"crew": str(best), "tried": {str(crew): summary(rounds)["rounds"] for crew, rounds in tried.items()}},
+        "ours": told(own) | {"jobs": sizes.jobs, "history": sizes.history},
+        "bare": told(tried),
         "burst": {"jobs": sizes.burst, "all_started_s": summary(bursts)["all_started_s"]},
         "peers": {peer.name: _medians(peers[peer.name]) | {"keeps_history": peer.keeps_history} for peer in PEERS},
     }

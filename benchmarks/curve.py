@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.fleet import fleet
 from benchmarks.sizes import Sizes
-from benchmarks.throughput import ours, prepare
+from benchmarks.throughput import Crew, ours, prepare
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     with fleet() as on:
         prepare(on, sizes.history)
         for executors in sizes.curve:
-            [one] = ours(on, sizes.jobs, executors=executors, pollers=sizes.pollers)
+            [one] = ours(on, sizes.jobs, crew=Crew(sizes.pollers, executors))
             reached[str(executors)] = round(one.executions_per_s, 1)
             say(f"{executors} executor(s): {one.executions_per_s:,.0f}/s")
     return {"executions_per_s": reached}

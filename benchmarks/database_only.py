@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.burst import Burst, summary
 from benchmarks.fleet import fleet
 from benchmarks.sizes import Sizes
-from benchmarks.throughput import ours, prepare
+from benchmarks.throughput import Crew, ours, prepare
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     with fleet(database_only=True) as on:
         prepare(on, sizes.history)
         for number in range(1, sizes.rounds + 1):
-            rounds += ours(on, sizes.jobs, executors=sizes.executors, pollers=sizes.pollers)
+            rounds += ours(on, sizes.jobs, crew=Crew(sizes.pollers, sizes.executors))
             say(f"round {number}: {rounds[-1].executions_per_s:,.0f}/s")
     fleet_of = {"executors": sizes.executors, "pollers": sizes.pollers}
     return summary(rounds) | fleet_of | {"jobs": sizes.jobs, "history": sizes.history}

@@ -2,7 +2,7 @@
 
 A burst of jobs, in the mode that DATABASE_URL, REDIS_URL and AMQP_URL describe; one before it lets every process warm
 up. In full mode the bare pipeline of `benchmarks.bare` takes turns with ours, so that what the machine does meanwhile
-hits both; it gets as many processes as do it good.
+hits both. Either gets as many processes as do it good.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DEFAULTS = (20_000, 2, 2)  # jobs, executors, pollers
 
 
 class Crew(NamedTuple):
-    """How many processes the bare pipeline gets."""
+    """How many processes there are of each kind. For us, each that executes has one for handlers beside it."""
 
     polling: int
     executing: int
@@ -31,7 +31,12 @@ class Crew(NamedTuple):
         return f"{self.polling} polling and {self.executing} executing"
 
 
-CREWS = (Crew(1, 1), Crew(1, 2), Crew(2, 2))  # all are tried, as none is the fastest on every day
+# All are tried, as none is the fastest on every day.
+OUR_CREWS = (Crew(2, 1), Crew(2, 2))
+BARE_CREWS = (Crew(1, 1), Crew(1, 2), Crew(2, 2))
+
+
+Tried = dict[Crew, list[Burst]]
 
 
 def bare_possible() -> bool:
@@ -49,9 +54,9 @@ def start_warm(on: Fleet, *, executors: int, pollers: int = 1) -> None:
     _warm_up(on)
 
 
-def ours(on: Fleet, *sizes: int, executors: int, pollers: int = 1) -> list[Burst]:
+def ours(on: Fleet, *sizes: int, crew: Crew) -> list[Burst]:
     """A burst of each of these sizes, by freshly started processes that are warm."""
-    start_warm(on, executors=executors, pollers=pollers)
+    start_warm(on, executors=crew.executing, pollers=crew.polling)
     measured = [burst(on, size) for size in sizes]
     on.stop()
     return measured
@@ -74,17 +79,24 @@ def _warm_up(on: Fleet) -> None:
     on.tidy()
 
 
-def fastest(tried: dict[Crew, list[Burst]]) -> Crew:
+def fastest(tried: Tried) -> Crew:
     return max(tried, key=lambda crew: rate(tried[crew]))
+
+
+def told(tried: Tried) -> dict[str, object]:
+    """The rounds of the crew that did best, and what the others did."""
+    best = fastest(tried)
+    rounds = {str(crew): summary(measured)["rounds"] for crew, measured in tried.items()}
+    return summary(tried[best]) | {"crew": str(best), "tried": rounds}
 
 
 def main(jobs: int, executors: int, pollers: int) -> None:
     own: list[Burst] = []
-    tried: dict[Crew, list[Burst]] = {crew: [] for crew in CREWS} if bare_possible() else {}
+    tried: Tried = {crew: [] for crew in BARE_CREWS} if bare_possible() else {}
     with fleet() as on:
         prepare(on)
         for _ in range(ROUNDS):
-            own += ours(on, jobs, executors=executors, pollers=pollers)
+            own += ours(on, jobs, crew=Crew(pollers, executors))
             for crew in tried:
                 tried[crew] += bare(on, jobs, crew=crew)
     print("ours", json.dumps(summary(own)))

@@ -50,12 +50,10 @@ def _schedules(schedules: dict[str, Any], results: Results) -> Iterator[Line]:
 
 def _contest(contest: dict[str, Any], results: Results) -> Iterator[Line]:
     ours, bare, burst, figures = contest["ours"], contest["bare"], contest["burst"], headline(results)
-    note = f"{ours['executors']} executors, {ours['pollers']} poller(s), {number(ours['jobs'])} jobs due at once, "
-    note += f"{number(ours['history'])} in the history; rounds: {_rounds(ours['rounds'])}"
-    yield Line("executions a second", number(ours["executions_per_s"]), note)
-    note = f"{number(bare['executions_per_s'])} a second with {bare['crew']}; rounds: "
-    note += "; ".join(f"{crew} {_rounds(rounds)}" for crew, rounds in bare["tried"].items())
-    yield Line("… / bare pipeline", number(figures["vs_bare_pipeline"]), note)
+    note = f"{ours['crew']}, {number(ours['jobs'])} jobs due at once, {number(ours['history'])} in the history; "
+    yield Line("executions a second", number(ours["executions_per_s"]), note + _tried(ours["tried"]))
+    note = f"{number(bare['executions_per_s'])} a second with {bare['crew']}; "
+    yield Line("… / bare pipeline", number(figures["vs_bare_pipeline"]), note + _tried(bare["tried"]))
     yield Line(
         "… / Celery with history", number(figures["vs_celery_with_history"]), "the better of Celery's two figures"
     )
@@ -68,6 +66,10 @@ def _contest(contest: dict[str, Any], results: Results) -> Iterator[Line]:
     for title, spent in (("ours", ours["cpu_us"]), ("bare pipeline", bare["cpu_us"])):
         each = ", ".join(f"{kind} {microseconds:.0f}" for kind, microseconds in spent.items())
         yield Line(f"CPU an execution, {title}", number(sum(spent.values()), "µs"), each)
+
+
+def _tried(tried: dict[str, list[int]]) -> str:
+    return "rounds: " + "; ".join(f"{crew} {_rounds(rounds)}" for crew, rounds in tried.items())
 
 
 def _peer(name: str, peer: dict[str, Any]) -> Line:

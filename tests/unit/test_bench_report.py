@@ -39,8 +39,8 @@ RESULTS: dict[str, Any] = {
             "all_started_s": 3.9,
             "cpu_us": {"PostgreSQL": 200.0, "executor": 100.0},
             "jobs": 20_000,
-            "executors": 2,
-            "pollers": 2,
+            "crew": "2 polling and 1 executing",
+            "tried": {"2 polling and 1 executing": [4900, 5000, 5100], "2 polling and 2 executing": [4800]},
             "history": 200_000,
         },
         "bare": {
