@@ -41,6 +41,26 @@ def of_kind(kind: str, among: list[dict[str, Any]] = BASE + OVERLAY) -> list[dic
     return [each for each in among if each["kind"] == kind]
 
 
+def selected(selector: dict[str, Any], by: dict[str, str]) -> bool:
+    """Whether pods with these labels are meant. A rule of another kind than ours is an error, and no silent no."""
+    assert all(rule["operator"] == "In" for rule in selector.get("matchExpressions", []))
+    return selector.get("matchLabels", {}).items() <= by.items() and all(
+        by.get(rule["key"]) in rule["values"] for rule in selector.get("matchExpressions", [])
+    )
+
+
+def reaches_outside(name: str) -> set[int]:
+    """The ports of public addresses that any policy lets a workload reach; of a range, where it begins."""
+    return {
+        port["port"]
+        for policy in of_kind("NetworkPolicy")
+        if selected(policy["spec"].get("podSelector", {}), labels(name))
+        for rule in policy["spec"].get("egress", [])
+        if any(to.get("ipBlock", {}).get("cidr") == "0.0.0.0/0" for to in rule["to"])
+        for port in rule["ports"]
+    }
+
+
 def kustomization(folder) -> dict[str, Any]:
     return yaml.safe_load((folder / "kustomization.yaml").read_text())
 
@@ -195,6 +215,32 @@ def test_nothing_goes_in_or_out_unless_a_policy_says_so() -> None:
             assert rule["from"] and {port["port"] for port in rule["ports"]} <= ports
     outside = policies["the-world"]["egress"][0]["to"][0]["ipBlock"]
     assert "169.254.0.0/16" in outside["except"] and "10.0.0.0/8" in outside["except"]
+
+
+def test_the_bucket_is_reached_by_who_writes_reads_and_prunes_it_and_mail_by_who_sends_it() -> None:
+    mail, https = {25, 465, 587}, {443}
+
+    assert {name: reaches_outside(name) & (mail | https) for name in WORKLOADS} == {
+        "web": mail | https,  # invitations, and what is uploaded
+        "recoverer": https,  # prunes what is uploaded
+        "watcher": mail | https,
+        "executor-http-request": mail | https,
+        "executor-send-email": mail | https,
+        "executor-image-thumbnail": mail | https,
+        "poller": set(),
+        "migrate": set(),
+    }
+
+
+def test_the_policy_that_the_page_about_tracing_shows_lets_out_who_has_spans() -> None:
+    page = (ROOT / "docs/tracing.md").read_text(encoding="utf-8")
+    [policy] = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.S))
+
+    assert {name for name in WORKLOADS if selected(policy["spec"]["podSelector"], labels(name))} == {
+        name for name in WORKLOADS if name in ("web", "recoverer") or name.startswith("executor")
+    }
+    assert policy["spec"]["egress"][0]["ports"] == [{"protocol": "TCP", "port": 4318}]
+    assert policy["metadata"]["labels"] == {"punctual/phase": "before"}
 
 
 def test_what_must_be_there_before_the_processes_is_rolled_out_before_them() -> None:
