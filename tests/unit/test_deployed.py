@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
 from itertools import combinations
 
 import pytest
 
 from tests.deployed import ALERTS, PROMETHEUS, ROOT, alerts, dashboard, expressions
+from tests.missing import needed
 from tests.promql import metrics_in
+
+TO_INSTALL = 300  # seconds, where promtool has to be installed first
 
 
 def anchors() -> set[str]:
@@ -53,12 +54,9 @@ def test_metrics_are_found_in_expressions() -> None:
     assert all(metrics_in(expression) for expression in expressions() if "up{" not in expression)
 
 
+@pytest.mark.timeout(TO_INSTALL)
 def test_promtool_finds_nothing_wrong_and_every_alert_fires_when_it_should() -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        missing = "promtool is not installed, so the alerts are NOT TESTED. Debian has it in the package prometheus."
-        sys.stderr.write(f"\n!!! {missing}\n")
-        pytest.skip(missing)
+    promtool = needed("promtool", package="prometheus")
 
     for command in (
         ["check", "rules", str(ALERTS)],
