@@ -7,12 +7,14 @@ import shutil
 import subprocess
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 
 from execution.broker.rabbitmq.topology import Topology
 from execution.registry import registry
 from tests.deploying import FULL_MODE_NEEDS, PINNED, PRODUCTION_NEEDS, ROOT, documents, parse_command, unknown
+from tests.missing import not_tried
 
 FOLDER = ROOT / "deploy/kubernetes"
 PRODUCTION = FOLDER / "overlays/production"
@@ -253,22 +255,45 @@ def test_what_must_be_there_before_the_processes_is_rolled_out_before_them() -> 
     assert script.index("--selector punctual/phase=before") < script.index("wait --for=condition=complete")
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed: nothing else builds an overlay")
-def test_production_can_be_built(tmp_path) -> None:
-    shutil.copytree(FOLDER, tmp_path / "kubernetes")
-    overlay = tmp_path / "kubernetes/overlays/production"
+@pytest.fixture(scope="module")
+def production(tmp_path_factory) -> str:
+    """The overlay as it would be applied."""
+    if shutil.which("kubectl") is None:
+        not_tried("kubectl is not installed, and nothing else builds an overlay. Install the package of Kubernetes.")
+    folder = tmp_path_factory.mktemp("built") / "kubernetes"
+    shutil.copytree(FOLDER, folder)
+    overlay = folder / "overlays/production"
     shutil.copy(overlay / "secrets.env.example", overlay / "secrets.env")
 
     done = subprocess.run(["kubectl", "kustomize", overlay], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
-    built = list(yaml.safe_load_all(done.stdout))
+    return done.stdout
+
+
+def test_the_cluster_that_terraform_makes_knows_every_field(production) -> None:
+    variables = (ROOT / "deploy/terraform/variables.tf").read_text()
+    version = re.search(r'variable "kubernetes_version".*?default     = "([\d.]+)"', variables, re.S)[1]
+    # KEDA's kinds are its own: Kubernetes has no schema for them, so they are left out.
+    known = [each for each in yaml.safe_load_all(production) if not each["apiVersion"].startswith("keda.sh/")]
+
+    wrong = []
+    for each in known:
+        try:
+            assert kubernetes_validate.validate(each, version, strict=True) == version
+        except (kubernetes_validate.ValidationError, kubernetes_validate.SchemaNotFoundError) as error:
+            wrong.append(f"{each['kind']} {each['metadata']['name']}: {error!r}")
+
+    assert len(known) > len(WORKLOADS) and wrong == []
+
+
+def test_production_is_one_image_and_one_secret_whose_name_everybody_knows(production) -> None:
+    built = list(yaml.safe_load_all(production))
     images = {each["image"] for each in _found(built, "containers") for each in each}
     assert len(images) == 1 and all(PINNED.search(image) for image in images)
     [secret] = [each["metadata"]["name"] for each in built if each["kind"] == "Secret"]
-    assert set(re.findall(r"punctual-secrets[\w-]*", done.stdout)) == {
-        secret
-    }  # whoever names it got the name with its hash
+    # Whoever names it got the name with its hash.
+    assert set(re.findall(r"punctual-secrets[\w-]*", production)) == {secret}
 
 
 def _found(tree: Any, key: str) -> list[Any]:
