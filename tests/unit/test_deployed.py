@@ -12,6 +12,7 @@ from tests.deployed import ALERTS, PROMETHEUS, ROOT, alerts, dashboard, expressi
 from tests.missing import needed
 from tests.promql import metrics_in
 
+REPOSITORY = "https://github.com/punctual/punctual"
 TO_INSTALL = 300  # seconds, where promtool has to be installed first
 
 
@@ -28,7 +29,13 @@ def test_an_alert_says_what_it_means_and_links_to_what_to_do(alert) -> None:
 
     assert notes["summary"] and notes["description"]
     assert alert["labels"]["severity"] in ("warning", "critical")
-    assert page == "docs/runbook.md" and anchor in anchors()
+    assert page == f"{REPOSITORY}/blob/main/docs/runbook.md" and anchor in anchors()
+
+
+def test_links_lead_to_the_repository_whose_image_is_rolled_out() -> None:
+    overlay = (ROOT / "deploy/kubernetes/overlays/production/kustomization.yaml").read_text()
+
+    assert re.findall(r"newName: ghcr\.io/(\S+)", overlay) == [REPOSITORY.removeprefix("https://github.com/")]
 
 
 def test_every_alert_is_tested() -> None:
