@@ -4,6 +4,7 @@
 #   poller      python manage.py run_poller
 #   executor    python manage.py run_executor [--tasks …]
 #   recoverer   python manage.py run_recoverer
+#   watcher     python manage.py run_watcher
 #   migrations  python manage.py migrate
 # Settings come from the environment; scheduler_project/settings.py has them all, docs/operations.md those that matter.
 ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm

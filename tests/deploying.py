@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -69,6 +71,14 @@ def interpolated(environment: Mapping[str, Any], given: Mapping[str, str]) -> di
         name: re.sub(r"\$\{(\w+):([-?])([^}]*)\}", value, text if isinstance(text, str) else str(text))
         for name, text in environment.items()
     }
+
+
+def complaints(tool: str, *arguments: str | Path) -> str:
+    """What a tool among the tests' own packages says against a file: nothing, if it is content."""
+    done = subprocess.run(
+        [Path(sys.prefix) / "bin" / tool, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    return f"{tool} ended with {done.returncode}\n{done.stdout}{done.stderr}" if done.returncode else ""
 
 
 def documents(folder: str) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ that: a policy-rc.d that forbids it is put in place first, and taken away again.
 already belongs to the machine's owner and is left as it is.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from tests.servers.private import ending
 
 PACKAGES = {Kind.POSTGRESQL: "postgresql", Kind.REDIS: "redis-server", Kind.RABBITMQ: "rabbitmq-server"}
 POLICY = Path("/usr/sbin/policy-rc.d")
+LOCK = Path("/run/lock/punctual-installs")  # root's own place: only root installs
 PATIENCE = 600  # seconds for one apt-get: RabbitMQ brings Erlang along
 
 # Without a network the answer is no, and should come soon.
@@ -43,9 +45,17 @@ def install(kind: Kind) -> None:
 
 def install_package(package: str) -> None:
     """Install a package of Debian's by its name, and start nothing of it."""
-    with services_not_started():
+    with one_at_a_time(), services_not_started():
         _update()
         _apt_get("install", "-y", "--no-install-recommends", package)
+
+
+@contextmanager
+def one_at_a_time(lock: Path = LOCK) -> Iterator[None]:
+    """Wait for other processes of the tests: apt-get refuses a second one, and would find the policy taken away."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

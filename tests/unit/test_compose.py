@@ -14,6 +14,7 @@ from tests.deploying import (
     PINNED,
     PRODUCTION_NEEDS,
     ROOT,
+    complaints,
     compose,
     interpolated,
     parse_command,
@@ -29,6 +30,10 @@ each_of_ours = pytest.mark.parametrize("name", OURS)
 def test_everything_that_belongs_to_a_system_is_in_it() -> None:
     assert set(OURS) == {"web", "poller", "executor", "recoverer", "watcher", "migrate", "simulator"}
     assert set(SERVICES) - set(OURS) == {"postgres", "redis", "rabbitmq", "mail", "prometheus", "grafana"}
+
+
+def test_it_is_written_as_compose_specifies() -> None:
+    assert complaints("check-jsonschema", "--builtin-schema", "vendor.compose-spec", ROOT / "compose.yaml") == ""
 
 
 @each_service

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
-import sys
 from itertools import combinations
 
 import pytest
 
 from tests.deployed import ALERTS, PROMETHEUS, ROOT, alerts, dashboard, expressions
+from tests.missing import needed
 from tests.promql import metrics_in
+
+REPOSITORY = "https://github.com/punctual/punctual"
+TO_INSTALL = 300  # seconds, where promtool has to be installed first
 
 
 def anchors() -> set[str]:
@@ -27,7 +29,13 @@ def test_an_alert_says_what_it_means_and_links_to_what_to_do(alert) -> None:
 
     assert notes["summary"] and notes["description"]
     assert alert["labels"]["severity"] in ("warning", "critical")
-    assert page == "docs/runbook.md" and anchor in anchors()
+    assert page == f"{REPOSITORY}/blob/main/docs/runbook.md" and anchor in anchors()
+
+
+def test_links_lead_to_the_repository_whose_image_is_rolled_out() -> None:
+    overlay = (ROOT / "deploy/kubernetes/overlays/production/kustomization.yaml").read_text()
+
+    assert re.findall(r"newName: ghcr\.io/(\S+)", overlay) == [REPOSITORY.removeprefix("https://github.com/")]
 
 
 def test_every_alert_is_tested() -> None:
@@ -53,12 +61,9 @@ def test_metrics_are_found_in_expressions() -> None:
     assert all(metrics_in(expression) for expression in expressions() if "up{" not in expression)
 
 
+@pytest.mark.timeout(TO_INSTALL)
 def test_promtool_finds_nothing_wrong_and_every_alert_fires_when_it_should() -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        missing = "promtool is not installed, so the alerts are NOT TESTED. Debian has it in the package prometheus."
-        sys.stderr.write(f"\n!!! {missing}\n")
-        pytest.skip(missing)
+    promtool = needed("promtool", package="prometheus")
 
     for command in (
         ["check", "rules", str(ALERTS)],

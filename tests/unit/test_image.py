@@ -13,8 +13,9 @@ from threading import Thread
 
 import pytest
 from django.conf import settings
+from django.core.management import get_commands
 
-from tests.deploying import PINNED, ROOT, compose, unknown
+from tests.deploying import PINNED, ROOT, complaints, compose, unknown
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
 LET_IN = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
@@ -41,6 +42,16 @@ def test_every_app_of_ours_is_let_in_and_no_secret_or_test_is() -> None:
     assert ours <= set(LET_IN)
     assert (ROOT / ".dockerignore").read_text().splitlines()[1] == "*"
     assert not {"tests", ".env", ".git", "var", "deploy"} & set(LET_IN)
+
+
+def test_hadolint_finds_nothing_wrong() -> None:
+    assert complaints("hadolint", ROOT / "Dockerfile") == ""
+
+
+def test_every_role_is_told_of_at_its_top() -> None:
+    told = set(re.findall(r"(?m)^#   \w+ +python manage\.py (\w+)", DOCKERFILE))
+
+    assert told == {name for name in get_commands() if name.startswith("run_") and name != "run_all"} | {"migrate"}
 
 
 def test_it_does_not_run_as_root_and_says_so_by_number() -> None:

@@ -7,12 +7,14 @@ import shutil
 import subprocess
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 
 from execution.broker.rabbitmq.topology import Topology
 from execution.registry import registry
 from tests.deploying import FULL_MODE_NEEDS, PINNED, PRODUCTION_NEEDS, ROOT, documents, parse_command, unknown
+from tests.missing import not_tried
 
 FOLDER = ROOT / "deploy/kubernetes"
 PRODUCTION = FOLDER / "overlays/production"
@@ -39,6 +41,26 @@ def labels(name: str) -> dict[str, str]:
 
 def of_kind(kind: str, among: list[dict[str, Any]] = BASE + OVERLAY) -> list[dict[str, Any]]:
     return [each for each in among if each["kind"] == kind]
+
+
+def selected(selector: dict[str, Any], by: dict[str, str]) -> bool:
+    """Whether pods with these labels are meant. A rule of another kind than ours is an error, and no silent no."""
+    assert all(rule["operator"] == "In" for rule in selector.get("matchExpressions", []))
+    return selector.get("matchLabels", {}).items() <= by.items() and all(
+        by.get(rule["key"]) in rule["values"] for rule in selector.get("matchExpressions", [])
+    )
+
+
+def reaches_outside(name: str) -> set[int]:
+    """The ports of public addresses that any policy lets a workload reach; of a range, where it begins."""
+    return {
+        port["port"]
+        for policy in of_kind("NetworkPolicy")
+        if selected(policy["spec"].get("podSelector", {}), labels(name))
+        for rule in policy["spec"].get("egress", [])
+        if any(to.get("ipBlock", {}).get("cidr") == "0.0.0.0/0" for to in rule["to"])
+        for port in rule["ports"]
+    }
 
 
 def kustomization(folder) -> dict[str, Any]:
@@ -197,6 +219,32 @@ def test_nothing_goes_in_or_out_unless_a_policy_says_so() -> None:
     assert "169.254.0.0/16" in outside["except"] and "10.0.0.0/8" in outside["except"]
 
 
+def test_the_bucket_is_reached_by_who_writes_reads_and_prunes_it_and_mail_by_who_sends_it() -> None:
+    mail, https = {25, 465, 587}, {443}
+
+    assert {name: reaches_outside(name) & (mail | https) for name in WORKLOADS} == {
+        "web": mail | https,  # invitations, and what is uploaded
+        "recoverer": https,  # prunes what is uploaded
+        "watcher": mail | https,
+        "executor-http-request": mail | https,
+        "executor-send-email": mail | https,
+        "executor-image-thumbnail": mail | https,
+        "poller": set(),
+        "migrate": set(),
+    }
+
+
+def test_the_policy_that_the_page_about_tracing_shows_lets_out_who_has_spans() -> None:
+    page = (ROOT / "docs/tracing.md").read_text(encoding="utf-8")
+    [policy] = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.S))
+
+    assert {name for name in WORKLOADS if selected(policy["spec"]["podSelector"], labels(name))} == {
+        name for name in WORKLOADS if name in ("web", "recoverer") or name.startswith("executor")
+    }
+    assert policy["spec"]["egress"][0]["ports"] == [{"protocol": "TCP", "port": 4318}]
+    assert policy["metadata"]["labels"] == {"punctual/phase": "before"}
+
+
 def test_what_must_be_there_before_the_processes_is_rolled_out_before_them() -> None:
     first = {each["kind"] for each in BASE if each["metadata"].get("labels", {}).get("punctual/phase") == "before"}
     script = (FOLDER / "roll-out.sh").read_text()
@@ -207,22 +255,45 @@ def test_what_must_be_there_before_the_processes_is_rolled_out_before_them() -> 
     assert script.index("--selector punctual/phase=before") < script.index("wait --for=condition=complete")
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed: nothing else builds an overlay")
-def test_production_can_be_built(tmp_path) -> None:
-    shutil.copytree(FOLDER, tmp_path / "kubernetes")
-    overlay = tmp_path / "kubernetes/overlays/production"
+@pytest.fixture(scope="module")
+def production(tmp_path_factory) -> str:
+    """The overlay as it would be applied."""
+    if shutil.which("kubectl") is None:
+        not_tried("kubectl is not installed, and nothing else builds an overlay. Install the package of Kubernetes.")
+    folder = tmp_path_factory.mktemp("built") / "kubernetes"
+    shutil.copytree(FOLDER, folder)
+    overlay = folder / "overlays/production"
     shutil.copy(overlay / "secrets.env.example", overlay / "secrets.env")
 
     done = subprocess.run(["kubectl", "kustomize", overlay], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
-    built = list(yaml.safe_load_all(done.stdout))
+    return done.stdout
+
+
+def test_the_cluster_that_terraform_makes_knows_every_field(production) -> None:
+    variables = (ROOT / "deploy/terraform/variables.tf").read_text()
+    version = re.search(r'variable "kubernetes_version".*?default     = "([\d.]+)"', variables, re.S)[1]
+    # KEDA's kinds are its own: Kubernetes has no schema for them, so they are left out.
+    known = [each for each in yaml.safe_load_all(production) if not each["apiVersion"].startswith("keda.sh/")]
+
+    wrong = []
+    for each in known:
+        try:
+            assert kubernetes_validate.validate(each, version, strict=True) == version
+        except (kubernetes_validate.ValidationError, kubernetes_validate.SchemaNotFoundError) as error:
+            wrong.append(f"{each['kind']} {each['metadata']['name']}: {error!r}")
+
+    assert len(known) > len(WORKLOADS) and wrong == []
+
+
+def test_production_is_one_image_and_one_secret_whose_name_everybody_knows(production) -> None:
+    built = list(yaml.safe_load_all(production))
     images = {each["image"] for each in _found(built, "containers") for each in each}
     assert len(images) == 1 and all(PINNED.search(image) for image in images)
     [secret] = [each["metadata"]["name"] for each in built if each["kind"] == "Secret"]
-    assert set(re.findall(r"punctual-secrets[\w-]*", done.stdout)) == {
-        secret
-    }  # whoever names it got the name with its hash
+    # Whoever names it got the name with its hash.
+    assert set(re.findall(r"punctual-secrets[\w-]*", production)) == {secret}
 
 
 def _found(tree: Any, key: str) -> list[Any]:

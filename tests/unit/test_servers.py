@@ -271,6 +271,15 @@ class TestInstallingWithoutStarting:
         assert code == 101
         assert not policy.exists()
 
+    def test_one_process_installs_at_a_time(self, tmp_path):
+        lock = tmp_path / "lock"
+
+        with debian.one_at_a_time(lock):
+            meanwhile = subprocess.run(["flock", "--nonblock", lock, "true"]).returncode
+        afterwards = subprocess.run(["flock", "--nonblock", lock, "true"]).returncode
+
+        assert (meanwhile, afterwards) == (1, 0)
+
     def test_a_policy_that_is_there_already_is_left_as_it_is(self, tmp_path):
         policy = tmp_path / "policy-rc.d"
         policy.write_text("the owner's")

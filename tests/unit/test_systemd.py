@@ -15,6 +15,7 @@ import yaml
 from granian.cli import cli as granian
 
 from tests.deploying import ROOT, parse_command, unknown
+from tests.missing import needed
 
 UNITS = ROOT / "deploy/systemd"
 COMMON = (UNITS / "punctual-.service.d/common.conf").read_text()
@@ -76,12 +77,7 @@ def test_prometheus_looks_where_the_units_listen() -> None:
 
 
 def test_systemd_understands_them_and_finds_little_to_attack(tmp_path: Path) -> None:
-    if (analyze := shutil.which("systemd-analyze")) is None:
-        missing = (
-            "systemd-analyze is not installed, so the units are NOT VERIFIED. Debian has it in the package systemd."
-        )
-        sys.stderr.write(f"\n!!! {missing}\n")
-        pytest.skip(missing)
+    analyze = needed("systemd-analyze", package="systemd")
     units = tmp_path / "units"
     shutil.copytree(UNITS, units)
     (units / "punctual-executor@.service").rename(units / "punctual-executor@01.service")

@@ -6,10 +6,16 @@ import re
 
 import pytest
 
-from tests.deploying import ROOT, compose, workflow
+from tests.deploying import ROOT, complaints, compose, workflow
 
 JOBS = workflow()["jobs"]
 TEXT = (ROOT / ".github/workflows/ci.yml").read_text()
+
+
+def test_it_is_written_as_github_specifies() -> None:
+    files = (ROOT / ".github/workflows").glob("*.yml")
+
+    assert complaints("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *files) == ""
 
 
 def test_nothing_may_be_written_but_by_the_job_that_publishes() -> None:

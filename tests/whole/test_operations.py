@@ -21,6 +21,8 @@ import yaml
 from django.conf import settings
 
 from tests.deployed import alerts
+from tests.missing import obtained, part_not_tried
+from tests.servers.order import Unavailable
 from tests.whole.machine import here
 from tests.whole.processes import eventually, free_port
 
@@ -132,13 +134,19 @@ def machine(tmp_path: Path, database: str) -> Iterator[Machine]:
     machine.stop()
 
 
+def prometheus_is_here() -> bool:
+    """With promtool, which comes in the same package. Without them all the other steps can still be typed."""
+    try:
+        return all(obtained(program, package="prometheus") for program in ("prometheus", "promtool"))
+    except Unavailable as error:
+        part_not_tried(f"The step with Prometheus: {error.reason}. {error.remedy}")
+        return False
+
+
 @pytest.mark.timeout(2 * WALK)
 def test_every_step_without_docker_works_as_it_stands(machine: Machine) -> None:
     steps = STEP.findall(chapter("One machine without Docker"))
-    if not (watched := shutil.which("prometheus") and shutil.which("promtool")):
-        sys.stderr.write(
-            "\n!!! Prometheus is not installed, so its step is NOT TESTED. Debian's package: prometheus.\n"
-        )
+    if not (watched := prometheus_is_here()):
         steps = [re.sub(r"(?m)^until promtool.*\n", "", step) for step in steps]
 
     # Servers of tests are tuned for speed, of which the doctor complains: with 1 for warnings, and with 2 for errors.
