@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from django.conf import settings
 from django.db import connection
 
 PATIENCE = 60.0  # seconds for something that should happen soon, on a machine with much else to do
@@ -42,6 +43,19 @@ def start(*command: str, cwd: Path | None = None, stdin: int | None = None, **en
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+    )
+
+
+def typed(commands: str, *, seconds: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
+    """Do as a page says, in the folder it is about and with the Python that runs the tests."""
+    env.setdefault("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    return subprocess.run(
+        ["bash", "-c", f"set -euo pipefail\n{commands}"],
+        cwd=settings.BASE_DIR,
+        env=environment(**env),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
     )
 
 
