@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,6 +69,27 @@ def everything(**env: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
+
+
+@contextmanager
+def web_alone(**env: str) -> Iterator[str]:
+    """The address of a web process that answers, with no other process beside it."""
+    address = f"http://127.0.0.1:{(port := free_port())}"
+    process = start("-m", "scheduler_project.serve", "127.0.0.1", str(port), "2", stdin=subprocess.PIPE, **env)
+    try:
+        eventually(lambda: _answers(f"{address}/healthz"))
+        yield address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def ready_address(process: subprocess.Popen[str]) -> str:
