@@ -20,6 +20,7 @@ LONG = (
     "tests/whole/test_chaos.py",  # a slice of `make chaos`
     "tests/whole/test_fuzz.py",  # a slice of `make fuzz`
     "tests/whole/test_operations.py",  # a machine without Docker, as the page has it
+    "tests/whole/test_pages.py",  # what else the pages for operators tell to type
     "tests/whole/test_restore.py",  # an older backup, and servers that remember more
     "tests/whole/test_tutorial.py",  # from its first line to its last
     "tests/whole/test_upgrade.py",  # the previous release beside this one

@@ -8,9 +8,9 @@ from itertools import combinations
 
 import pytest
 
-from tests.deployed import ALERTS, PROMETHEUS, ROOT, alerts, dashboard, expressions
+from tests.deployed import ALERTS, PROMETHEUS, ROOT, alerts, dashboard, expressions, questions, targets
 from tests.missing import needed
-from tests.promql import metrics_in
+from tests.promql import EVERYWHERE, labels_in, labels_left, metrics_in
 
 REPOSITORY = "https://github.com/punctual/punctual"
 TO_INSTALL = 300  # seconds, where promtool has to be installed first
@@ -58,7 +58,43 @@ def test_metrics_are_found_in_expressions() -> None:
     asked = 'sum by (le, x) (rate(a_b{c="d_e"}[5m])) / max(f) > 0.05 and on (g) label_replace(h_i, "j", "$1", "k", "")'
 
     assert metrics_in(asked) == {"a_b", "f", "h_i"}
-    assert all(metrics_in(expression) for expression in expressions() if "up{" not in expression)
+    assert all(
+        metrics_in(expression) or labels_in(expression) for expression in expressions() if "up{" not in expression
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "labels"),
+    [
+        ('rate(a{b=~"x{y}", c!="(d,e=)"}[5m])', {("a", "b"), ("a", "c")}),
+        ('a{job="web"} == 0', set()),  # every series has it, from Prometheus
+        ("sum by (b, le) (rate(a[5m])) / max by (d) (c)", {("a", "b"), ("a", "le"), ("c", "d")}),
+        ("max by (b) (a) > 1 and on (d) deriv(c[1m]) > 0 or e", {("a", "b"), ("a", "d"), ("c", "d")}),
+        ('label_replace(a > 0, "new", "$1", "old", "(.+)") and on (new) c', {("a", "old"), ("c", "new")}),
+    ],
+)
+def test_each_label_is_asked_of_the_metrics_that_must_have_it(asked: str, labels: set[tuple[str, str]]) -> None:
+    assert labels_in(asked) == labels
+
+
+@pytest.mark.parametrize("asked", ["sum(a) by (b)", "sum without (b) (a)", "a * on (b) group_left (c) d"])
+def test_what_nobody_could_check_is_refused(asked: str) -> None:
+    with pytest.raises(ValueError):
+        labels_in(asked)
+
+
+@pytest.mark.parametrize(("asked", "shown"), list(questions()))
+def test_a_legend_and_an_alert_show_labels_that_the_answer_has(asked: str, shown: set[str]) -> None:
+    left = labels_left(asked)
+
+    assert shown <= (EVERYWHERE if left is None else left)
+
+
+def test_what_a_panel_is_narrowed_down_by_can_be_chosen() -> None:
+    offered = {variable["name"] for variable in dashboard()["templating"]["list"]}
+    used = set(re.findall(r"\$\{?(\w+)", " ".join(target["expr"] for target in targets())))
+
+    assert used - {"__rate_interval"} <= offered
 
 
 @pytest.mark.timeout(TO_INSTALL)

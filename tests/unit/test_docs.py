@@ -4,13 +4,15 @@ import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from django.core.management import get_commands
+import pytest
+from django.core.management import CommandError, get_commands
 
 from accounts.api.urls import urlpatterns as of_accounts
 from docs.making.pages import PICTURE, made
 from jobs.api.urls import urlpatterns as of_jobs
 from jobs.demo.jobs import LIVELY, MAILS
-from tests.deploying import READ_BY_OPENTELEMETRY
+from tests.deploying import READ_BY_OPENTELEMETRY, parse_command
+from tests.pages import typed_commands
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -108,6 +110,34 @@ def test_every_setting_command_and_target_that_a_page_names_exists() -> None:
 
     assert missing == []
     assert TO_COME.isdisjoint(commands), "it is here: the pages that promise it can tell of it now"
+
+
+def test_every_command_that_a_page_shows_takes_the_arguments_that_are_shown() -> None:
+    told = {page: text for page, text in PAGES.items() if page.name != "CHANGELOG.md"}  # it names, nobody types it
+    shown = [(page, command) for page, text in told.items() for command in typed_commands(text)]
+    refused = []
+    for page, command in shown:
+        try:
+            parse_command(["python", "manage.py", *command])
+        except CommandError as error:
+            refused.append(f"{page.relative_to(ROOT)}: {' '.join(command)}: {error}")
+
+    assert len(shown) > 30
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    ("page", "commands"),
+    [
+        ("```sh\nDEMO=true .venv/bin/python manage.py a --b c   # why\n```\n", [["a", "--b", "c"]]),
+        ("    $ python manage.py a &\n             → Start one: manage.py b --c.\n", [["a"]]),
+        ("    manage.py a --b c\n    manage.py a … --d\n", [["a", "--b", "c"], ["a", "--b", "c", "--d"]]),
+        ("```sh\nX=1 \\\n  python manage.py a \\\n  --b\n```\n", [["a", "--b"]]),
+        ("So `manage.py a` is a name, and `python manage.py\na --b` is typed.", [["a", "--b"]]),
+    ],
+)
+def test_what_a_page_has_to_be_typed_is_found(page: str, commands: list[list[str]]) -> None:
+    assert list(typed_commands(page)) == commands
 
 
 def test_every_kind_of_route_is_in_the_apis_page() -> None:

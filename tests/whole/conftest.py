@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
 
 from tests.engine.conftest import empty_servers, no_names_left_on_the_servers  # noqa: F401
@@ -38,3 +41,14 @@ def run(mailserver: MailServer) -> Iterator[Run]:
         process.terminate()
     told = [process.communicate(timeout=PATIENCE)[0] for process in started]
     assert [text for text in told if "Traceback" in text] == []
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The address of an empty one, on PostgreSQL."""
+    server = os.environ["DATABASE_URL"]
+    name = f"punctual_walk_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from django.conf import settings
 from django.db import connection
 
 PATIENCE = 60.0  # seconds for something that should happen soon, on a machine with much else to do
@@ -45,6 +47,19 @@ def start(*command: str, cwd: Path | None = None, stdin: int | None = None, **en
     )
 
 
+def typed(commands: str, *, seconds: float = 120, **env: str) -> subprocess.CompletedProcess[str]:
+    """Do as a page says, in the folder it is about and with the Python that runs the tests."""
+    env.setdefault("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    return subprocess.run(
+        ["bash", "-c", f"set -euo pipefail\n{commands}"],
+        cwd=settings.BASE_DIR,
+        env=environment(**env),
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+
+
 @contextmanager
 def everything(**env: str) -> Iterator[subprocess.Popen[str]]:
     """`run_all`, which need not be ready yet, until it is no longer needed."""
@@ -54,6 +69,27 @@ def everything(**env: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
+
+
+@contextmanager
+def web_alone(**env: str) -> Iterator[str]:
+    """The address of a web process that answers, with no other process beside it."""
+    address = f"http://127.0.0.1:{(port := free_port())}"
+    process = start("-m", "scheduler_project.serve", "127.0.0.1", str(port), "2", stdin=subprocess.PIPE, **env)
+    try:
+        eventually(lambda: _answers(f"{address}/healthz"))
+        yield address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def _answers(url: str) -> bool:
+    try:
+        urllib.request.urlopen(url, timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def ready_address(process: subprocess.Popen[str]) -> str:

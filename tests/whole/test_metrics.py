@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -12,16 +13,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
 from jobs.models import Execution
 from jobs.states import Status
-from tests.deployed import expressions
-from tests.promql import metrics_in
+from tests.deployed import choices, expressions
+from tests.pages import section
+from tests.promql import ITS_OWN, labels_in, metrics_in
 from tests.whole.mailserver import MailServer
 from tests.whole.person import Person
 from tests.whole.processes import environment, eventually, free_port
 
+PAGE = (settings.BASE_DIR / "docs" / "metrics.md").read_text(encoding="utf-8")
+ROW = re.compile(r"^\| (`.*?`) \| *(\w*) *\| (.*?) \| .* \|$", re.MULTILINE)
 ROLES = {
     "poller": ("manage.py", "run_poller"),
     "executor": ("manage.py", "run_executor"),
@@ -128,6 +133,21 @@ def test_each_role_shows_its_numbers_and_a_request_is_followed_through_all_of_th
     asked = set().union(*map(metrics_in, expressions()))
     assert asked - set().union(*scraped.values()) == set()
 
+    # With the labels that it is asked by: of a misspelt one Prometheus says nothing, it has no series.
+    has = ITS_OWN | _labels(*scraped.values())
+    by_label = {*choices(), *(pair for expression in expressions() for pair in labels_in(expression))}
+    assert {(metric, label) for metric, label in by_label if label not in has.get(metric, ())} == set()
+
+    # The page tells of all of them, and of no others; a gauge is told by the role that it names.
+    told_of = list(_documented())
+    named = {name: labels for name, labels, _, _ in told_of if not name.endswith("…")}
+    kinds = tuple(name.removesuffix("…") for name, _, _, _ in told_of if name.endswith("…"))
+    ours = {_family(name): labels - {"le"} for name, labels in has.items() if not name.startswith((*kinds, *ITS_OWN))}
+    assert {name: labels for name, labels in ours.items() if not name.endswith("_created")} == named
+    for name, _, kind, roles in told_of:
+        if kind == "gauge":
+            assert [role for role in scraped if name in scraped[role]] == [roles], name
+
     # And it is true.
     executor = scraped["executor"]
     assert _value(executor, "tasks_failed_total", task="send_email") == 1
@@ -183,6 +203,27 @@ def _post(person: Person, path: str, request_id: str, body: object = None) -> tu
     request = urllib.request.Request(person.address + path, data, headers, method="POST")
     with urllib.request.urlopen(request, timeout=20) as answer:
         return json.load(answer), answer.headers["X-Request-ID"]
+
+
+def _labels(*scraped: Samples) -> dict[str, set[str]]:
+    """By metric, all that its series are told apart by."""
+    labels: dict[str, set[str]] = {}
+    for samples in scraped:
+        for name, series in samples.items():
+            labels.setdefault(name, set()).update(*(has for has, _ in series))
+    return labels
+
+
+def _documented() -> Iterator[tuple[str, set[str], str, str]]:
+    """Each metric of the page, or the beginning of several, with its labels, its type and who tells it."""
+    for names, kind, roles in ROW.findall(section(PAGE, "What")):
+        for name, labels in re.findall(r"`(\w+…?)(?:\{([\w,]+)\})?`", names):
+            yield name, set(filter(None, labels.split(","))), kind, roles
+
+
+def _family(sample: str) -> str:
+    """What the page calls it: a histogram is one metric, and several samples."""
+    return re.sub(r"(?<=_seconds)_(bucket|sum|count|created)$", "", sample)
 
 
 def _told(samples: Samples, wanted: dict) -> dict:

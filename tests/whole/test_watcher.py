@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
 from email.message import EmailMessage
@@ -18,7 +17,8 @@ from jobs.models import AlertRule, Incident, Job, Notice, Presence
 from jobs.models.presence import VANISHES
 from jobs.services import NewJob
 from tests.alerting import due_at, rule_of
-from tests.whole.processes import eventually, start
+from tests.whole.fleet import END, Fleet
+from tests.whole.processes import eventually
 
 HOURLY = {"type": "interval", "seconds": 3600}
 MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
@@ -30,31 +30,6 @@ SOON = {
     "ALERT_PAUSE": "0.1",
     "ALERT_EMAILS": "ops@example.com",
 }
-END = 60  # seconds to end in
-
-
-class Fleet:
-    def __init__(self, **env: str) -> None:
-        self._env = env
-        self._running: list[subprocess.Popen[str]] = []
-
-    def start(self, role: str) -> subprocess.Popen[str]:
-        known = set(Presence.objects.filter(role=role).values_list("pk", flat=True))
-        process = start("manage.py", f"run_{role}", **self._env)
-        self._running.append(process)
-        eventually(lambda: Presence.objects.filter(role=role).exclude(pk__in=known).exists())
-        return process
-
-    def kill(self, process: subprocess.Popen[str]) -> None:
-        process.kill()
-        process.wait(END)
-        self._running.remove(process)
-
-    def stop(self) -> None:
-        for process in self._running:
-            process.send_signal(signal.SIGTERM)
-        for process in self._running:
-            process.communicate(timeout=END)
 
 
 @pytest.fixture
