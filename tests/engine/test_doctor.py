@@ -139,11 +139,42 @@ def test_a_database_that_forgets_the_last_moment(db) -> None:
     assert "synchronous_commit = on" in one.remedy
 
 
-@pytest.mark.parametrize("role", ["poller", "executor", "recoverer", "watcher"])
+@pytest.mark.parametrize("role", ["poller", "recoverer", "watcher"])
 def test_nobody_of_a_role(role) -> None:
     Presence.objects.filter(role=role).delete()
 
-    assert f"manage.py run_{role}" in found(f"work.no_{role}").remedy
+    one = found(f"work.no_{role}")
+    assert f"manage.py run_{role}" in one.remedy and one.level > Level.NOTE
+
+
+def test_no_executor_while_work_waits_for_one_is_an_error(new_job) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    recorded(new_job(HOURLY), wake_at=now + MINUTE, not_before=now - 5 * MINUTE)
+
+    one = found("work.no_executor")
+    assert one.level is Level.ERROR
+    assert "record" in one.fact and "manage.py run_executor" in one.remedy
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.SCHEDULED])
+def test_executors_scaled_to_none_are_worth_a_note_while_nothing_waits_for_them(new_job, sound_machine, status) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    recorded(new_job(HOURLY), wake_at=now + 60 * MINUTE, not_before=now + 60 * MINUTE, status=status)
+
+    one = found("work.no_executor")
+    assert one.level is Level.NOTE and "manage.py run_executor" in one.remedy
+    assert codes() == set()
+
+
+def test_work_for_workers_of_their_own_is_no_reason_for_an_executor(new_job, sound_machine) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    job = new_job(HOURLY, task="resize_video", payload={"url": "https://example.com/film"})
+    recorded(job, wake_at=now + MINUTE, not_before=now - 5 * MINUTE)
+
+    assert found("work.no_executor").level is Level.NOTE
 
 
 def test_a_process_that_is_there_and_hangs_inside_a_round() -> None:
