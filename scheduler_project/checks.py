@@ -9,6 +9,7 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from execution.outbound import guard_of
 from jobs.alerts.operators import undeliverable
+from scheduler_project.env import env
 
 PUNCTUAL = (
     "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
@@ -49,6 +50,27 @@ def too_few_connections(size: int, threads: int) -> list[CheckMessage]:
             f"An executor may need {wanted} database connections, and its pool has {size}: handlers will wait.",
             hint=f"Set DATABASE_POOL_SIZE to at least {wanted}, or EXECUTOR_THREADS to less.",
             id="punctual.W001",
+        )
+    ]
+
+
+@register(PUNCTUAL)
+def workers_that_count_together(**options: Any) -> list[CheckMessage]:
+    """Of granian's own workers; those of `scheduler_project.serve` are given a folder."""
+    return counts_apart(env.str("GRANIAN_WORKERS", default=""), env.str("PROMETHEUS_MULTIPROC_DIR", default=""))
+
+
+def counts_apart(workers: str, folder: str) -> list[CheckMessage]:
+    # What is no number granian refuses itself.
+    if folder or not workers.isdecimal() or int(workers) < 2:
+        return []
+    return [
+        Warning(
+            f"GRANIAN_WORKERS is {workers}, and each worker counts for itself: /metrics tells the numbers of "
+            "one of them, another at each look.",
+            hint="Set GRANIAN_WORKERS=1 and run more web processes, or PROMETHEUS_MULTIPROC_DIR to a folder that is "
+            "empty whenever they start.",
+            id="punctual.W004",
         )
     ]
 

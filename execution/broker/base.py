@@ -131,6 +131,13 @@ class Broker(ABC):
         """Of the broker's own server; empty where it has none. Raises BrokerUnavailable."""
 
     @abstractmethod
+    def alarm(self) -> str:
+        """Why the broker's own server takes no messages though it answers, in its words; empty while it takes them.
+
+        Raises BrokerUnavailable when the broker is out of reach.
+        """
+
+    @abstractmethod
     def ping(self) -> None:
         """Do nothing, or raise BrokerUnavailable with the reason."""
 

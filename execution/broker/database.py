@@ -58,6 +58,9 @@ class DatabaseBroker(Broker):
     def version(self) -> str:
         return ""
 
+    def alarm(self) -> str:
+        return ""
+
     def ping(self) -> None:
         try:
             connection.ensure_connection()

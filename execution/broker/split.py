@@ -55,6 +55,9 @@ class SplitBroker(Broker):
     def version(self) -> str:
         return self.carrier.version()
 
+    def alarm(self) -> str:
+        return self.carrier.alarm()
+
     def ping(self) -> None:
         self.carrier.ping()
 

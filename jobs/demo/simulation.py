@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 from typing import NamedTuple
 
 from accounts.models import Tenant, User
@@ -27,6 +28,7 @@ from scheduling.recurrence.instants import write_instant
 NAME = "simulation"  # of the tenant and its owner, who cannot sign in
 TURN = timedelta(seconds=0.25)  # jobs are created for so much of the time to come, at once
 SAY_EVERY = 4  # turns
+STEP = timedelta(seconds=1)  # and so often where there are only recurring jobs, which are created once
 LEAD = timedelta(seconds=1)  # before they are due: what is measured is the start, not how fast they are accepted
 MOST_MEASURED = 200_000  # executions whose lateness is read
 CHUNK = 2000  # rows deleted at once
@@ -116,8 +118,10 @@ class Simulation:
             if turn % SAY_EVERY == 0:
                 yield self.progress()
         left = (self.started + timedelta(seconds=self.seconds) - database_now()).total_seconds()
-        if left > 0:
-            wait(left)
+        steps = ceil(left / STEP.total_seconds())
+        for _ in range(steps):
+            wait(left / steps)
+            yield self.progress()
         self.stop()
         yield self.progress()
 

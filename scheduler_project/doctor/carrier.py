@@ -32,6 +32,23 @@ def too_old(running: str) -> list[Finding]:
     return [error("rabbitmq.too_old", f"RabbitMQ {running} is older than 3.8.", "Upgrade it.")]
 
 
+def alarm() -> list[Finding]:
+    try:
+        reason = get_broker().alarm()
+    except BrokerError:
+        return []  # told of above
+    if not reason:
+        return []
+    return [
+        error(
+            "rabbitmq.alarm",
+            f"RabbitMQ answers, and takes no messages: {reason}. Executions are recorded meanwhile, and wait.",
+            "Make room on its disk or give it memory: `rabbitmqctl status` names alarms and limits (disk_free_limit, "
+            "vm_memory_high_watermark). What waits is sent by itself then.",
+        )
+    ]
+
+
 def topology() -> list[Finding]:
     over_http = set(tasks_over_http(registry))
     try:

@@ -12,6 +12,7 @@ from django.db.migrations.loader import MigrationLoader
 from jobs.clock import database_now
 from jobs.partitions import partitioned, partitions
 from scheduler_project.doctor.findings import Finding, error, note, warning
+from scheduler_project.past_the_pool import reach
 
 OLDEST = {"postgresql": (14, 0), "sqlite": (3, 35, 0)}  # Django 5.2 and our statements (RETURNING) need these
 SERVER_SETTINGS = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum", "max_connections")
@@ -28,13 +29,7 @@ MANY_ROWS = 20_000_000  # executions: from here on lists and backups take their 
 def answers() -> list[Finding]:
     """The one check that all others but those of the settings stand on."""
     try:
-        if connection.vendor == "sqlite":
-            connection.ensure_connection()
-        else:
-            # Past the pool, which tries for long and then does not say why.
-            options = connection.get_connection_params()
-            options.pop("pool", None)
-            connection.Database.connect(**options).close()
+        reach()
     except Exception as fault:
         return [
             error(

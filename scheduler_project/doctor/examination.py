@@ -15,7 +15,7 @@ ALONE: list[Check] = [
     configuration.mail_leaves_the_machine,
     machine.disk,
 ]
-SERVERS: list[Check] = [index.server, carrier.server]
+SERVERS: list[Check] = [index.server, carrier.server, carrier.alarm]
 DATABASE: list[Check] = [database.version, database.settings_of_the_server]
 WITH_TABLES: list[Check] = [
     configuration.what_machines_share,

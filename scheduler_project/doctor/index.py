@@ -16,6 +16,9 @@ from scheduler_project.doctor.findings import Finding, error, note, warning
 from scheduling.index import DueIndex, IndexUnavailable, get_due_index
 
 OLDEST = (6, 2)  # ZRANGE … BYSCORE and ZMSCORE
+NO_EVICTION = "noeviction"
+MEGABYTE = 1024 * 1024
+LITTLE_ROOM = 0.9  # of maxmemory in use
 BATCH = 2000  # jobs compared at once
 MOST = 200_000  # jobs compared in all: some ten seconds
 MARGIN = timedelta(seconds=2)
@@ -37,7 +40,7 @@ def server() -> list[Finding]:
 
 
 def of_redis(told: Mapping[str, str]) -> list[Finding]:
-    return [*_version(told.get("redis_version", "0")), *_eviction(told), *_persistence(told)]
+    return [*_version(told.get("redis_version", "0")), *_eviction(told), *_room(told), *_persistence(told)]
 
 
 def _version(running: str) -> list[Finding]:
@@ -48,14 +51,31 @@ def _version(running: str) -> list[Finding]:
 
 
 def _eviction(told: Mapping[str, str]) -> list[Finding]:
-    policy = told.get("maxmemory_policy", "noeviction")
-    if not policy.startswith("allkeys"):
-        return []
+    policy = told.get("maxmemory_policy", NO_EVICTION)
+    if policy == NO_EVICTION:
+        return []  # and under any other: our keys have an end, which whoever asks the index moves on
     return [
         error(
             "redis.evicts",
             f"Redis' maxmemory-policy is {policy}: when memory runs short it may throw the whole due index away.",
             "CONFIG SET maxmemory-policy noeviction, and write it into redis.conf; caches belong into another Redis.",
+        )
+    ]
+
+
+def _room(told: Mapping[str, str]) -> list[Finding]:
+    """One that may not evict refuses to grow: scripts that first remove something pass, all else fails."""
+    used, most = int(told.get("used_memory", 0)), int(told.get("maxmemory", 0))
+    if not most or used < LITTLE_ROOM * most or told.get("maxmemory_policy", NO_EVICTION) != NO_EVICTION:
+        return []
+    full = used >= most
+    so = "the due index can neither be rebuilt nor given back what it lost" if full else "once full, it refuses to grow"
+    return [
+        (error if full else warning)(
+            "redis.memory_full",
+            f"Redis uses {used // MEGABYTE:,} MB of its maxmemory of {most // MEGABYTE:,} MB: {so}.",
+            "CONFIG SET maxmemory to more, and write it into redis.conf; a job takes some 150 bytes. See what else is "
+            "kept there: redis-cli --bigkeys.",
         )
     ]
 

@@ -10,6 +10,7 @@ from django.db.models import Count, Min
 
 from execution.defaults import default_limits
 from execution.registry import UnknownTask, registry
+from jobs.alerts.looking import unserved
 from jobs.clock import database_now
 from jobs.models import Execution, Job, Presence
 from scheduler_project.doctor.findings import Finding, error, note, warning
@@ -18,7 +19,6 @@ PATIENCE = timedelta(seconds=60)  # what is late by less may be on its way
 MOST = 1000  # rows looked at
 ROLES = {
     "poller": ("nothing becomes due", "manage.py run_poller"),
-    "executor": ("nothing runs", "manage.py run_executor"),
     "recoverer": ("retries, lost work and runs asked for by hand wait", "manage.py run_recoverer"),
 }
 REDRIVE = "redrive_overdue"
@@ -31,23 +31,40 @@ def who_is_there() -> list[Finding]:
     present = list(Presence.objects.present(now))
     stale = Presence.objects.exclude(pk__in=[one.pk for one in present]).count()
     return [
-        *absent({one.role for one in present}),
+        *absent({one.role for one in present}, waiting=_ready_tasks(now)),
         *releases({one.version for one in present}),
         *silent(stale),
         *hanging([one for one in present if one.stuck]),
     ]
 
 
-def absent(roles: Collection[str]) -> list[Finding]:
+def _ready_tasks(now: datetime) -> list[str]:
+    """Tasks whose work has waited for an executor of ours: as watchers judge it, when none serves any."""
+    return sorted(unserved(now - PATIENCE, registry.local_names(), serving={}))
+
+
+def absent(roles: Collection[str], *, waiting: Sequence[str]) -> list[Finding]:
     found = [
         error(f"work.no_{role}", f"No {role} is running: {so}.", f"Start one: {command}.")
         for role, (so, command) in ROLES.items()
         if role not in roles
     ]
+    if "executor" not in roles:
+        found.append(no_executor(waiting))
     if "watcher" not in roles:
         fact = "No watcher is running: nobody is told of what is missed, late or failed, nor that any of these is gone."
         found.append(warning("work.no_watcher", fact, "Start one: manage.py run_watcher."))
     return found
+
+
+def no_executor(waiting: Sequence[str]) -> Finding:
+    """What scales executors to none while nothing waits does so on purpose: that alone is nothing wrong."""
+    start = "Start one: manage.py run_executor"
+    if waiting:
+        fact = f"No executor is running, and work waits for one: {', '.join(waiting[:5])}."
+        return error("work.no_executor", fact, f"{start}. Where something scales them, see why it started none.")
+    fact = "No executor is running. Nothing waits for one."
+    return note("work.no_executor", fact, f"{start}, unless something does so once work waits.")
 
 
 def releases(versions: Collection[str]) -> list[Finding]:

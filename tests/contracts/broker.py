@@ -69,6 +69,9 @@ class BrokerContract:
     def test_it_tells_the_version_of_its_server_or_nothing(self) -> None:
         assert all(part.isdigit() for part in self.broker.version().split(".")[:2] if part)
 
+    def test_while_it_takes_messages_it_tells_of_no_alarm(self) -> None:
+        assert self.broker.alarm() == ""
+
     def test_what_is_published_is_received(self, inbox: Inbox) -> None:
         execution = self.recorded()
         self.publish(execution)

@@ -6,8 +6,11 @@ Each test breaks something that works, for real where a server is needed, and as
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pika
@@ -19,20 +22,21 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Membership
-from execution.broker import get_broker
+from execution.broker import Message, get_broker
 from execution.broker.rabbitmq import RabbitMQBroker
 from execution.broker.rabbitmq.topology import Topology
 from jobs import ledger
 from jobs.ledger import NewExecution
 from jobs.models import Execution, Job, Presence
 from jobs.states import Cause, Status
-from scheduler_project.doctor import carrier, configuration, examination, index, machine, trust
+from scheduler_project.doctor import carrier, configuration, database, examination, index, machine, trust
 from scheduler_project.doctor.examination import examine
 from scheduler_project.doctor.findings import Finding, Level
-from scheduling.index import get_due_index
+from scheduling.index import IndexUnavailable, get_due_index
 from scheduling.index.redis import RedisDueIndex
 from scheduling.rebuild import rebuild
 from tests.engine.system import wipe_index
+from tests.servers.private import PrivateRabbitMQ
 from tests.servers.private.redis import PrivateRedis
 
 HOURLY = {"type": "interval", "seconds": 3600}
@@ -139,11 +143,42 @@ def test_a_database_that_forgets_the_last_moment(db) -> None:
     assert "synchronous_commit = on" in one.remedy
 
 
-@pytest.mark.parametrize("role", ["poller", "executor", "recoverer", "watcher"])
+@pytest.mark.parametrize("role", ["poller", "recoverer", "watcher"])
 def test_nobody_of_a_role(role) -> None:
     Presence.objects.filter(role=role).delete()
 
-    assert f"manage.py run_{role}" in found(f"work.no_{role}").remedy
+    one = found(f"work.no_{role}")
+    assert f"manage.py run_{role}" in one.remedy and one.level > Level.NOTE
+
+
+def test_no_executor_while_work_waits_for_one_is_an_error(new_job) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    recorded(new_job(HOURLY), wake_at=now + MINUTE, not_before=now - 5 * MINUTE)
+
+    one = found("work.no_executor")
+    assert one.level is Level.ERROR
+    assert "record" in one.fact and "manage.py run_executor" in one.remedy
+
+
+@pytest.mark.parametrize("status", [Status.COMPLETED, Status.SCHEDULED])
+def test_executors_scaled_to_none_are_worth_a_note_while_nothing_waits_for_them(new_job, sound_machine, status) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    recorded(new_job(HOURLY), wake_at=now + 60 * MINUTE, not_before=now + 60 * MINUTE, status=status)
+
+    one = found("work.no_executor")
+    assert one.level is Level.NOTE and "manage.py run_executor" in one.remedy
+    assert codes() == set()
+
+
+def test_work_for_workers_of_their_own_is_no_reason_for_an_executor(new_job, sound_machine) -> None:
+    now = timezone.now()
+    Presence.objects.filter(role="executor").delete()
+    job = new_job(HOURLY, task="resize_video", payload={"url": "https://example.com/film"})
+    recorded(job, wake_at=now + MINUTE, not_before=now - 5 * MINUTE)
+
+    assert found("work.no_executor").level is Level.NOTE
 
 
 def test_a_process_that_is_there_and_hangs_inside_a_round() -> None:
@@ -273,14 +308,45 @@ def test_an_index_that_was_wiped(new_job) -> None:
     assert found("index.incomplete").repair
 
 
-@needs_redis
-def test_a_redis_that_evicts_and_keeps_nothing() -> None:
+@pytest.fixture
+def own_redis(monkeypatch) -> Iterator[RedisDueIndex]:
+    """The due index on a server that the test may spoil."""
     with PrivateRedis() as server:
         there = RedisDueIndex(server.url)
-        there._redis.config_set("maxmemory-policy", "allkeys-lru")
-        told = {one.code: one for one in index.of_redis(there.server())}
-    assert "noeviction" in told["redis.evicts"].remedy
-    assert told["redis.keeps_nothing"].level is Level.NOTE
+        monkeypatch.setattr(index, "get_due_index", lambda: there)
+        yield there
+
+
+@needs_redis
+def test_a_redis_that_keeps_nothing(own_redis) -> None:
+    assert found("redis.keeps_nothing").level is Level.NOTE
+
+
+@needs_redis
+@pytest.mark.parametrize("policy", ["allkeys-lru", "volatile-ttl"])
+def test_a_redis_that_evicts(own_redis, policy) -> None:
+    own_redis._redis.config_set("maxmemory-policy", policy)
+
+    one = found("redis.evicts")
+    assert policy in one.fact and "noeviction" in one.remedy
+
+
+@needs_redis
+def test_a_redis_without_memory_for_more_refuses_a_rebuild(own_redis) -> None:
+    own_redis._redis.config_set("maxmemory", own_redis._redis.info()["used_memory"] // 2)
+
+    one = found("redis.memory_full")
+    assert one.level is Level.ERROR and "CONFIG SET maxmemory" in one.remedy
+    with pytest.raises(IndexUnavailable, match="maxmemory"):
+        rebuild(own_redis)
+
+
+@needs_redis
+def test_a_redis_with_little_memory_for_more(own_redis) -> None:
+    own_redis._redis.set("ballast", b"." * 20_000_000)  # beside it, what the server itself needs counts for little
+    own_redis._redis.config_set("maxmemory", int(own_redis._redis.info()["used_memory"] * 1.05))
+
+    assert found("redis.memory_full").level is Level.WARNING
 
 
 @needs_redis
@@ -324,6 +390,97 @@ def test_a_rabbitmq_that_does_not_answer(monkeypatch) -> None:
         assert "AMQP_URL" in found("rabbitmq.unreachable").remedy
     finally:
         broker.close()
+
+
+@needs_rabbitmq
+def test_a_rabbitmq_that_answers_and_takes_no_messages(monkeypatch) -> None:
+    with PrivateRabbitMQ(vm_memory_high_watermark=0) as server, closing(RabbitMQBroker(server.url)) as broker:
+        monkeypatch.setattr(carrier, "get_broker", lambda: broker)
+
+        one = found("rabbitmq.alarm")
+
+        assert one.level is Level.ERROR
+        assert "low on memory" in one.fact and "rabbitmqctl status" in one.remedy
+
+
+def a_clock_that_is_wrong(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(machine, "database_now", lambda: timezone.now() + 90 * SECOND)
+
+
+def a_full_disk(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(machine.shutil, "disk_usage", lambda folder: SimpleNamespace(free=1024))
+
+
+def a_folder_of_somebody_else(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(machine.os, "access", lambda *question: False)
+
+
+def mail_to_a_folder(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(configured, "EMAIL_URL", "")
+    patch.setattr(configured, "EMBEDDED", False)
+
+
+def debug_in_production(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(configured, "DEBUG", True)
+    patch.setattr(configured, "PRODUCTION", True)
+
+
+def a_short_key(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(configured, "SECRETS_OLD_KEYS", ["guess me"])
+
+
+def an_old_database(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(database, "OLDEST", dict.fromkeys(database.OLDEST, (99, 0)))
+
+
+def an_old_redis(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(index, "OLDEST", (99, 0))
+
+
+def an_old_rabbitmq(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(carrier, "OLDEST", (99, 0))
+
+
+def few_connections(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(database, "FEW_LEFT", 0)
+
+
+def much_history(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(database, "MANY_ROWS", -1000)  # a table that was never counted has -1
+    patch.setattr(configured, "HISTORY_KEPT", None)
+
+
+@pytest.mark.parametrize(
+    ("seed", "code", "remedy"),
+    [
+        (a_clock_that_is_wrong, "machine.clock_differs", "NTP"),
+        (a_full_disk, "machine.disk_full", "PUNCTUAL_VAR"),
+        (a_folder_of_somebody_else, "machine.not_writable", "chown"),
+        (mail_to_a_folder, "settings.mail_stays_here", "EMAIL_URL"),
+        (debug_in_production, "settings.debug", "DEBUG"),
+        (a_short_key, "settings.punctual.E003", "token_urlsafe"),
+        (an_old_database, "database.too_old", "Upgrade"),
+        pytest.param(few_connections, "database.few_connections_left", "max_connections", marks=needs_postgresql),
+        pytest.param(much_history, "database.much_history", "HISTORY_KEPT", marks=needs_postgresql),
+        pytest.param(an_old_redis, "redis.too_old", "Upgrade", marks=needs_redis),
+        pytest.param(an_old_rabbitmq, "rabbitmq.too_old", "Upgrade", marks=needs_rabbitmq),
+    ],
+)
+def test_what_is_wrong_with_machine_settings_or_a_server_is_found_with_its_remedy(
+    monkeypatch, seed, code, remedy
+) -> None:
+    seed(monkeypatch)
+
+    assert remedy in found(code).remedy
+
+
+def test_dead_letters_are_worth_a_note(new_job) -> None:
+    now = timezone.now()
+    execution = recorded(new_job(HOURLY), wake_at=None, status=Status.FAILED, finished_at=now)
+    get_broker().bury([Message(execution.task, (execution.pk,), execution.priority)])
+
+    one = found("work.dead_letters")
+    assert one.level is Level.NOTE and one.fact.startswith("1 ") and "/dead-letters" in one.remedy
 
 
 def test_a_check_that_fails_is_a_finding_and_stops_no_other(monkeypatch) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
+from django.conf import settings
+from django.core.checks import run_checks
 
 from execution.outbound.signing import spell_secret
 from jobs.alerts.operators import undeliverable
-from scheduler_project.checks import short_keys, too_few_connections
+from scheduler_project.checks import PUNCTUAL, short_keys, too_few_connections
 
 
 @pytest.mark.parametrize(("threads", "size", "told"), [(8, 20, False), (16, 20, False), (17, 20, True)])
@@ -22,6 +29,44 @@ def test_a_key_that_could_be_guessed_is_told_and_how_to_make_a_better_one() -> N
 
     assert message.id == "punctual.E003" and "token_urlsafe" in message.hint and "changeme" not in str(message)
     assert short_keys(["x" * 32]) == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "folder", "told"),
+    [
+        ("", "", False),
+        ("1", "", False),
+        ("2", "", True),
+        ("16", "", True),
+        ("2", "/run/counted", False),
+        ("x", "", False),
+    ],
+)
+def test_web_workers_that_each_count_for_themselves_are_told(monkeypatch, workers, folder, told) -> None:
+    monkeypatch.setenv("GRANIAN_WORKERS", workers)
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", folder)
+
+    found = run_checks(tags=[PUNCTUAL])
+
+    assert [message.id for message in found if "GRANIAN" in message.msg] == (["punctual.W004"] if told else [])
+    assert all("PROMETHEUS_MULTIPROC_DIR" in message.hint for message in found if "GRANIAN" in message.msg)
+
+
+def test_web_workers_say_themselves_that_each_counts_for_itself(tmp_path) -> None:
+    told = {name: value for name, value in os.environ.items() if name != "PROMETHEUS_MULTIPROC_DIR"}
+    told |= {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings", "PUNCTUAL_VAR": str(tmp_path)}
+
+    ended = subprocess.run(
+        [sys.executable, "-c", "import scheduler_project.wsgi"],
+        cwd=settings.BASE_DIR,
+        env=told | {"GRANIAN_WORKERS": "3", "LOG_LEVEL": "WARNING", "LOG_FORMAT": "json"},
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+
+    [line] = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert line["event"] == "metrics.of_one_worker" and "GRANIAN_WORKERS=1" in line["remedy"]
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,20 @@ def test_a_redis_in_trouble() -> None:
     assert index.of_redis(well) == []
     assert only(index.of_redis(well | {"redis_version": "6.0.9"})).code == "redis.too_old"
     assert only(index.of_redis(well | {"maxmemory_policy": "allkeys-lru"})).code == "redis.evicts"
+    assert only(index.of_redis(well | {"maxmemory_policy": "volatile-lru"})).code == "redis.evicts"
     assert only(index.of_redis(well | {"aof_last_write_status": "err"})).code == "redis.cannot_save"
     assert only(index.of_redis(well | {"aof_enabled": "0", "save": ""})).code == "redis.keeps_nothing"
+
+
+def test_a_redis_that_has_little_memory_left_and_one_that_has_none() -> None:
+    def told(used: int, most: int, policy: str = "noeviction") -> list[Finding]:
+        memory = {"used_memory": str(used), "maxmemory": str(most), "maxmemory_policy": policy}
+        return index.of_redis({"redis_version": "7.0.15", **memory})
+
+    assert told(89, 100) == told(GIGABYTE, 0) == []
+    assert only(told(95, 100)).level is Level.WARNING
+    assert only(told(100, 100)).level is Level.ERROR
+    assert [one.code for one in told(100, 100, "allkeys-lru")] == ["redis.evicts"]
 
 
 def test_a_rabbitmq_that_is_too_old() -> None:

@@ -56,6 +56,9 @@ class RabbitMQBroker(Broker):
     def version(self) -> str:
         return inspection.version(self._publisher.link)
 
+    def alarm(self) -> str:
+        return inspection.alarm(self._url)
+
     def ping(self) -> None:
         errands.run(self._publisher.link, lambda channel, done: done(None))
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
@@ -16,6 +17,8 @@ from execution.broker.rabbitmq.connection import Link
 from execution.broker.rabbitmq.parameters import ANSWER_TIMEOUT
 from execution.broker.rabbitmq.refusals import NotThere
 from execution.broker.rabbitmq.topology import Exchange, Part, Queue
+
+NO_QUEUE = f"nobody.{uuid4().hex}"  # a name that nothing has
 
 
 def mismatch(link: Link, part: Part) -> str:
@@ -41,6 +44,34 @@ def version(link: Link) -> str:
         future.set_result(str(told.get("version", "")))
 
     return str(link.ask(look, timeout=ANSWER_TIMEOUT))
+
+
+def alarm(url: str) -> str:
+    """Why it takes no messages, such as "low on memory"; empty while it takes them.
+
+    RabbitMQ says so to a connection that publishes, and to no other; from then on it reads nothing that comes over it.
+    So this asks over one of its own, by a message for a queue that is not there, which is thrown away.
+    """
+    link = Link(url, name="punctual alarm")
+    try:
+        return str(link.ask(_publish_nothing, timeout=ANSWER_TIMEOUT))
+    finally:
+        link.close()
+
+
+def _publish_nothing(connection: SelectConnection, future: Future[Any]) -> None:
+    def answer(told: str) -> None:
+        if not future.done():
+            future.set_result(told)
+
+    def opened(channel: Channel) -> None:
+        channel.basic_publish("", NO_QUEUE, b"")
+        channel.basic_qos(callback=lambda _: answer(""))  # any question will do: once blocked, it has no answer
+
+    connection.add_on_connection_blocked_callback(lambda _, frame: answer(frame.method.reason))
+    channel = connection.channel(on_open_callback=opened)
+    # Refused: of one that may not publish to the default exchange, RabbitMQ never learns that it would.
+    channel.add_on_close_callback(lambda *_: answer(""))
 
 
 def _declare(part: Part, channel: Channel, done: Callable[[Any], None], *, passive: bool) -> None:

@@ -1,4 +1,3 @@
-import sys
 import time
 
 from django.conf import settings
@@ -38,28 +37,24 @@ class Command(BaseCommand):
             self.stdout.write(f"Removed {clean_up():,} execution(s) and all their jobs.")
 
     def _simulate(self, simulation, patience):
-        show = sys.stderr.isatty()
+        from jobs.demo.display import display
+
+        shown = display(self.stderr, simulation.seconds)
         try:
             for one in simulation.run(time.sleep):
-                if show:
-                    self._draw(one, simulation.seconds)
-            self._await_the_rest(simulation, patience)
+                shown.show(one)
+            self._await_the_rest(simulation, patience, shown)
         except KeyboardInterrupt:
             self.stderr.write("\nStopped early.")
         finally:
             simulation.stop()
         self._tell(simulation.report())
 
-    def _await_the_rest(self, simulation, patience):
+    def _await_the_rest(self, simulation, patience, shown):
         deadline = time.monotonic() + patience
         while simulation.unfinished() and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)
-
-    def _draw(self, one, seconds):
-        done = min(1.0, one.seconds / seconds)
-        bar = f"{'█' * int(30 * done):░<30}"
-        self.stderr.write(f"\r\033[K{bar} {one.created:,} created, {one.waiting:,} waiting or running", ending="")
-        self.stderr.flush()
+            shown.show(simulation.progress())
 
     def _tell(self, report):
         rate = f"{report.throughput:,.0f} executions a second"

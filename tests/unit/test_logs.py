@@ -1,0 +1,100 @@
+"""Log lines suit whoever reads them: people at a terminal, or a program behind a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from scheduler_project.logs import configure_logging
+
+COLOUR = "\x1b["
+# One line of ours, and one of a library that knows nothing of ours.
+SAYS = """
+import logging
+import django
+django.setup()
+import structlog
+structlog.get_logger("ours").info("poller.started", batch=7)
+logging.getLogger("theirs").warning("%s is slow", "disk")
+"""
+
+
+def environment(place: Path, form: str | None) -> dict[str, str]:
+    told = {name: value for name, value in os.environ.items() if name not in ("LOG_FORMAT", "NO_COLOR", "FORCE_COLOR")}
+    told |= {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings", "PUNCTUAL_VAR": str(place), "LOG_LEVEL": "INFO"}
+    return told if form is None else told | {"LOG_FORMAT": form}
+
+
+def on_a_terminal(place: Path, form: str | None = None) -> list[str]:
+    """What a process writes that has a pseudo-terminal for standard error."""
+    ours, its = os.openpty()
+    attributes = termios.tcgetattr(its)
+    attributes[1] &= ~termios.OPOST  # lines end as they were written
+    termios.tcsetattr(its, termios.TCSANOW, attributes)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SAYS], cwd=settings.BASE_DIR, env=environment(place, form), stderr=its
+    )
+    os.close(its)
+    told = b""
+    with suppress(OSError):  # how Linux says that nobody holds the other end any more
+        while part := os.read(ours, 65536):
+            told += part
+    os.close(ours)
+    assert process.wait(60) == 0, told.decode()
+    return told.decode().splitlines()
+
+
+def on_a_pipe(place: Path, form: str | None = None) -> list[str]:
+    ended = subprocess.run(
+        [sys.executable, "-c", SAYS],
+        cwd=settings.BASE_DIR,
+        env=environment(place, form),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stderr.splitlines()
+
+
+@pytest.mark.parametrize("form", [None, "auto"])
+def test_on_a_terminal_lines_are_coloured_and_readable(tmp_path, form) -> None:
+    ours, theirs = on_a_terminal(tmp_path, form)
+
+    assert COLOUR in ours and "poller.started" in ours and "batch" in ours and "{" not in ours
+    assert COLOUR in theirs and "disk is slow" in theirs
+
+
+@pytest.mark.parametrize("form", [None, "auto"])
+def test_on_a_pipe_each_line_is_a_document(tmp_path, form) -> None:
+    ours, theirs = map(json.loads, on_a_pipe(tmp_path, form))
+
+    assert (ours["event"], ours["batch"], ours["level"], ours["logger"]) == ("poller.started", 7, "info", "ours")
+    assert (theirs["event"], theirs["level"], theirs["logger"]) == ("disk is slow", "warning", "theirs")
+    assert ours["timestamp"].endswith("Z")
+
+
+def test_who_asks_for_text_on_a_pipe_gets_it_without_colours(tmp_path) -> None:
+    ours, theirs = on_a_pipe(tmp_path, "text")
+
+    assert "poller.started" in ours and "batch=7" in ours and "disk is slow" in theirs
+    assert COLOUR not in ours + theirs and "{" not in ours
+
+
+def test_who_asks_for_documents_on_a_terminal_gets_them(tmp_path) -> None:
+    assert [json.loads(line)["event"] for line in on_a_terminal(tmp_path, "json")] == ["poller.started", "disk is slow"]
+
+
+@pytest.mark.parametrize(("level", "form", "named"), [("LOUD", "auto", "LOG_LEVEL"), ("INFO", "xml", "LOG_FORMAT")])
+def test_what_lines_cannot_look_like_is_refused_with_what_they_can(level, form, named) -> None:
+    with pytest.raises(ImproperlyConfigured, match=f"{named}=.* is none of "):
+        configure_logging(level=level, form=form)
