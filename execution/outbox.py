@@ -65,7 +65,10 @@ class Outbox:
         self.pace.exchange()
         taken = self._publish(pack(executions, self.pace.bundle, ahead))
         sent = [(one.id, one.attempt) for one in executions]
-        return sent if len(taken) == len(sent) else [one for one in sent if one[0] in set(taken)]
+        if len(taken) == len(sent):
+            return sent
+        known = set(taken)
+        return [one for one in sent if one[0] in known]
 
     def mark(self, sent: Sequence[Sent]) -> None:
         """Note what the broker has confirmed. Whatever was claimed since needs no mark."""

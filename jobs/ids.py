@@ -45,6 +45,8 @@ def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
     A hash tells the microseconds and the job apart, the cause tells a run asked for by hand
     from a scheduled one that happens to be due at the same instant.
     """
+    if due_at.tzinfo is not UTC:  # in a zone, two instants of a repeated hour are equal
+        due_at = due_at.astimezone(UTC)
     first, rest = _shared_part(due_at, cause)
     identity = job_id.int.to_bytes(16, "big") + rest
     return uuid_of(first | int.from_bytes(blake2b(identity, digest_size=10).digest(), "big") & REST)

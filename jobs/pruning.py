@@ -90,8 +90,7 @@ class Pruner:
     def all_steps(self) -> Iterator[Step]:
         """Everything that may go by now, in small steps; whoever takes them decides how fast."""
         kept, now = self._kept, database_now()
-        if self._anew_at is None or now >= self._anew_at:
-            self._anew_at = now + ALL_ANEW
+        if anew := self._anew_at is None or now >= self._anew_at:
             self._passed.clear()
         # Words first: they go with their executions anyway, but may be kept for less.
         if kept.words is not None:
@@ -110,6 +109,8 @@ class Pruner:
             yield from self._audit(now)
         if kept.jobs is not None:
             yield from self._jobs(now - max(kept.jobs, kept.history or kept.jobs, settings.IDEMPOTENCY_KEPT))
+        if anew:
+            self._anew_at = database_now() + ALL_ANEW
 
     def _by_due_time(
         self, what: str, rows: QuerySet, key: str, before: datetime, forget: Callable[[list[UUID]], int]

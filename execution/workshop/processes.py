@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 import structlog
+from django.db import connections
 
 from execution.retry import Interrupted, WorkerLost
 from execution.runner import Runner
@@ -90,17 +91,19 @@ class Child:
         with self._lock:
             self.ended = True
             held, self._held = list(self._held.values()), {}
-        self._workshop.child_ended(self, held, self._guilty, code)
+        try:
+            self._workshop.child_ended(self, held, self._guilty, code)
+        finally:
+            connections.close_all()  # the clock may have asked the database, and this thread ends
 
     def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words | dict[str, Any]]]) -> None:
         finished: list[Finished] = []
-        now = self._workshop.runner.clock.now()
         try:
             with self._lock:
                 for number, told in answers:
                     if type(told) is tuple:
                         claim = self._held[number]
-                        finished.append((claim, wire.unpack_outcome(claim, told, now)))
+                        finished.append((claim, wire.unpack_outcome(claim, told)))
                         del self._held[number]
                     elif type(told) is dict:
                         tracing.take(told)

@@ -1,13 +1,13 @@
 """What goes through the pipe to a child and back, in few and simple words.
 
 Packing and unpacking would cost more than running a fast handler. So a claim is called by a number, ids travel as
-numbers too, and an attempt that completed is told in two words; only one that ended otherwise is told in full.
+numbers too, and an attempt that completed is told in three words; only one that ended otherwise is told in full.
 """
 
 from __future__ import annotations
 
 import pickle
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from multiprocessing.connection import Connection
 from typing import Any
@@ -58,13 +58,13 @@ def _tenant(number: int) -> UUID:
 
 def pack_outcome(outcome: Outcome) -> Packed:
     if outcome.status is Status.COMPLETED:
-        return outcome.took, outcome.result
+        return outcome.at.timestamp(), outcome.took, outcome.result
     return (outcome,)
 
 
-def unpack_outcome(claim: Claim, told: Packed, heard_at: datetime) -> Outcome:
-    """One that completed did so when that was heard: what a message tells ended within a moment of each other."""
+def unpack_outcome(claim: Claim, told: Packed) -> Outcome:
     if len(told) == 1:
         return told[0]
-    took, result = told
-    return completion(claim.execution_id, claim.attempt, heard_at, result, took)
+    at, took, result = told
+    when = datetime.fromtimestamp(at, UTC)
+    return completion(claim.execution_id, claim.attempt, when, result, took)

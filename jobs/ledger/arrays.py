@@ -6,6 +6,7 @@ parameter of this kind says nothing of its type: the statement does, by a cast.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 import psycopg
+from django.db import DataError
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
@@ -80,11 +82,14 @@ def array(kind: str, values: Sequence[Any]) -> Array | list[Any]:
     known = KINDS.get(kind)
     if known is None:
         return list(values)
-    if known.length is not None and not any(map(_is_null, values)):
-        before_each = LENGTH.pack(known.length)
-        nulls, items = False, before_each + before_each.join(map(known.written, values))
-    else:
-        nulls, items = True, b"".join(map(partial(_item, known.written), values))
+    try:
+        if values and known.length is not None and not any(map(_is_null, values)):
+            before_each = LENGTH.pack(known.length)
+            nulls, items = False, before_each + before_each.join(map(known.written, values))
+        else:
+            nulls, items = True, b"".join(map(partial(_item, known.written), values))
+    except struct.error as fault:
+        raise DataError(f"A value cannot be stored as {kind}: {fault}.") from fault
     return Array(HEADER.pack(1, nulls, known.oid, len(values), 1) + items)
 
 

@@ -44,45 +44,54 @@ def _stands_at(table: str, statuses: Iterable[Status]) -> str:
     return f"coalesce({table}.status, '') IN ({listed})"
 
 
-def run(statement: str, columns: Mapping[str, str], rows: Sequence[Row], **values: Any) -> list[tuple]:
+def run(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], *, only: str | None = None, **values: Any
+) -> list[tuple]:
     """Execute `statement` over `rows` and return what it returns.
 
-    `columns` gives each column of `r` its PostgreSQL type; `%(name)s` in the statement stands for
-    one of `values`. The rows come in the order of their first column. So an UPDATE by it locks what it changes in that
-    order, and no two batches can wait for each other. Its guards are asked again of a row that it had to wait for.
-
+    `columns` gives each column of `r` its PostgreSQL type; `%(name)s` in the statement stands for one of `values`.
     `HERE` in place of a table are the executions whose ids are the first column, wherever these are.
+
+    With `only`, these executions are locked first, in the order of their ids, so that no two batches can wait for each
+    other. Then `r` has only the rows for whose `locked` one it is true, and it stays true for the length of the
+    statement: the guard belongs there, not in the statement.
     """
-    return list(chain.from_iterable(_each(statement, columns, rows, values, _returned)))
+    return list(chain.from_iterable(_each(statement, columns, rows, only, values, _returned)))
 
 
-def change(statement: str, columns: Mapping[str, str], rows: Sequence[Row], **values: Any) -> int:
+def change(
+    statement: str, columns: Mapping[str, str], rows: Sequence[Row], *, only: str | None = None, **values: Any
+) -> int:
     """Execute `statement` over `rows` as `run` does, and say how many rows of a table it has changed."""
-    return sum(_each(statement, columns, rows, values, _changed))
+    return sum(_each(statement, columns, rows, only, values, _changed))
 
 
 def _each(
-    statement: str, columns: Mapping[str, str], rows: Sequence[Row], values: Mapping[str, Any], answer: Answer[T]
+    statement: str,
+    columns: Mapping[str, str],
+    rows: Sequence[Row],
+    only: str | None,
+    values: Mapping[str, Any],
+    answer: Answer[T],
 ) -> list[T]:
     """What it comes to in each table that the rows are in."""
     if not rows:
         return []
-    if HERE not in statement:
-        return [_over(statement, columns, rows, values, answer)]
+    if HERE not in statement and only is None:
+        source, parameters = _source(columns, rows)
+        return [_executed(f"WITH r AS ({source}) {statement}", parameters, values, answer)]
+    answers: list[T] = []
     with known_places():
         tables = by_table(rows)
         # A batch is written whole or not at all. Some callers open no transaction: it is nearly always one statement.
         with transaction.atomic(savepoint=False) if len(tables) > 1 else nullcontext():
-            return [_over(statement.replace(HERE, table), columns, there, values, answer) for table, there in tables]
-
-
-def _over(
-    statement: str, columns: Mapping[str, str], rows: Sequence[Row], values: Mapping[str, Any], answer: Answer[T]
-) -> T:
-    source, parameters = (
-        _sqlite_source(columns, rows) if connection.vendor == "sqlite" else _postgres_source(columns, rows)
-    )
-    return _executed(f"WITH r AS ({source}) {statement}", parameters, values, answer)
+            for table, there in tables:
+                source, parameters = _source(columns, there)
+                if only is not None:
+                    source = _held(source, next(iter(columns)), table, only)
+                full = f"WITH r AS ({source}) {statement.replace(HERE, table)}"
+                answers.append(_executed(full, parameters, values, answer))
+    return answers
 
 
 def execute(statement: str, parameters: Mapping[str, Any] | None = None, /, **values: Any) -> list[tuple]:
@@ -153,12 +162,33 @@ def as_uuids(rows: Iterable[tuple]) -> list[UUID]:
     return [as_uuid(value) for value, *_ in rows]
 
 
+def _source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
+    """The rows in SQL, by the order of their first column, and the parameters that it needs."""
+    return _sqlite_source(columns, rows) if connection.vendor == "sqlite" else _postgres_source(columns, rows)
+
+
+def _held(source: str, key: str, table: str, only: str) -> str:
+    """Those of the rows whose own row in `table` is as it should be, and is ours to change.
+
+    Looked up one by one on purpose. An UPDATE locks in the order in which its plan comes to the rows: of a small table
+    that is the table's own, whatever the order of ours. And asked for a join, PostgreSQL guesses how many will pass the
+    guard, and where it guesses one and thousands do, it goes through all of them for each.
+    """
+    if connection.vendor == "sqlite":  # which has one writer at a time anyway
+        return f"SELECT r.* FROM ({source}) AS r JOIN {table} AS locked ON locked.id = r.{key} WHERE {only}"
+    return f"""
+        SELECT r.* FROM ({source}) AS r CROSS JOIN LATERAL (
+            SELECT FROM {table} AS locked WHERE locked.id = r.{key} AND {only} FOR NO KEY UPDATE
+        ) AS held
+    """
+
+
 def _postgres_source(columns: Mapping[str, str], rows: Sequence[Row]) -> tuple[str, dict[str, Any]]:
     """The rows as one array a column.
 
     PostgreSQL is not told how many there are, and takes an array of unknown length for a short one: so it asks the
     index for each row. Told that there are hundreds, it read a table of some ten thousand from end to end for every
-    batch; and where it guessed that one row passes a guard, and hundreds did, it went through all for each of them.
+    batch.
     """
     many, same = _many_and_same(columns, rows)
     parameters = {f"r_{name}": array(columns[name], values) for name, values in many.items()}

@@ -64,7 +64,7 @@ class Claim:
 
 
 # Whether an attempt is still its worker's to speak for. Statements that ask this say what `running` is.
-HELD = "e.attempt = r.mine AND e.status = %(running)s"
+HELD = "locked.attempt = r.mine AND locked.status = %(running)s"
 # What a claim needs to know. SQLite cannot return what it joined, and is asked again.
 CLAIMED = """
     e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven,
@@ -97,13 +97,12 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         f"""
         UPDATE {HERE} AS e SET status = %(running)s, attempt = e.attempt + 1, started_at = %(now)s,
             wake_at = %(until)s, worker = %(worker)s, queued_at = coalesce(e.queued_at, %(now)s)
-        FROM r, jobs_job AS j
-        WHERE e.id = r.this AND j.id = e.job_id
-            AND e.not_before <= %(latest)s AND e.waits_for IS NULL AND {waits("e")}
+        FROM r, jobs_job AS j WHERE e.id = r.this AND j.id = e.job_id
         RETURNING {_claimed() if at_once else "id, attempt"}
         """,
         {"this": "uuid"},
         [(one,) for one in ids],
+        only=f"locked.not_before <= %(latest)s AND locked.waits_for IS NULL AND {waits('locked')}",
         running=Status.RUNNING.value,
         now=now,
         latest=now + CLOCK_TOLERANCE,
@@ -170,11 +169,12 @@ def heartbeat(leases: Sequence[tuple[UUID, int, datetime]]) -> dict[Attempted, b
     """Extend leases (execution, attempt, until); return those still ours, and whether each is to be cancelled."""
     kept = run(
         f"""
-        UPDATE {HERE} AS e SET wake_at = r.until FROM r WHERE e.id = r.this AND {HELD}
+        UPDATE {HERE} SET wake_at = r.until FROM r WHERE id = r.this
         RETURNING id, attempt, cancel_requested_at
         """,
         {"this": "uuid", "mine": "integer", "until": "timestamptz"},
         leases,
+        only=HELD,
         running=Status.RUNNING.value,
     )
     return {(as_uuid(one), attempt): cancelled is not None for one, attempt, cancelled in kept}

@@ -173,12 +173,13 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
     """Note that the broker has confirmed these. One that was claimed meanwhile is past that already."""
     run(
         f"""
-        UPDATE {HERE} AS e SET queued_at = %(now)s, wake_at = %(wake_at)s, fresh = false,
+        UPDATE {HERE} SET queued_at = %(now)s, wake_at = %(wake_at)s, fresh = false,
             status = CASE WHEN status = %(scheduled)s THEN %(queued)s ELSE status END
-        FROM r WHERE e.id = r.this AND e.attempt = r.made AND {waits("e")}
+        FROM r WHERE id = r.this
         """,
         {"this": "uuid", "made": "integer"},
         list(sent),
+        only=f"locked.attempt = r.made AND {waits('locked')}",
         scheduled=Status.SCHEDULED.value,
         queued=Status.QUEUED.value,
         now=now,
@@ -189,8 +190,9 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(
-        f"UPDATE {HERE} AS e SET wake_at = %(wake_at)s FROM r WHERE e.id = r.this AND e.status = r.expected",
+        f"UPDATE {HERE} SET wake_at = %(wake_at)s FROM r WHERE id = r.this",
         {"this": "uuid", "expected": "text"},
         [(one, status.value) for one, status in executions],
+        only="locked.status = r.expected",
         wake_at=wake_at,
     )

@@ -52,6 +52,8 @@ def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
     """
     completed = [one for one in outcomes if one.status is _COMPLETED]
     others = [one for one in outcomes if one.status is not _COMPLETED]
+    if completed and others:  # two statements, each of which locks in one order: together they would not
+        run("SELECT count(*) FROM r", {"this": "uuid"}, [one[:1] for one in outcomes], only="true")
     all_completed = _complete(completed) == len(completed)
     if all_completed and not others:
         return [_COMPLETED] * len(outcomes)
@@ -64,26 +66,27 @@ def _complete(outcomes: Sequence[Outcome]) -> int:
     """How many were ours to complete: nearly always all."""
     return change(
         f"""
-        UPDATE {HERE} AS e SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
+        UPDATE {HERE} SET status = %(completed)s, finished_at = r.done, wake_at = NULL, result = r.answer,
             error = ''
-        FROM r WHERE e.id = r.this AND {HELD}
+        FROM r WHERE id = r.this
         """,
         {"this": "uuid", "mine": "integer", "answer": "jsonb", "done": "timestamptz"},
         [(one.execution_id, one.attempt, one.result, one.at) for one in outcomes],
+        only=HELD,
         running=Status.RUNNING.value,
         completed=Status.COMPLETED.value,
     )
 
 
 def _which_completed(outcomes: Sequence[Outcome]) -> list[Attempted]:
-    """Those whose attempt has completed: nobody else can have said so."""
+    """Those that are written, by these very words: also before, where it was not heard that the commit succeeded."""
     rows = run(
         f"""
         SELECT e.id, e.attempt FROM r JOIN {HERE} AS e ON e.id = r.this
-        WHERE e.attempt = r.mine AND e.status = %(completed)s
+        WHERE e.attempt = r.mine AND e.finished_at = r.done AND e.status = %(completed)s
         """,
-        {"this": "uuid", "mine": "integer"},
-        [(one.execution_id, one.attempt) for one in outcomes],
+        {"this": "uuid", "mine": "integer", "done": "timestamptz"},
+        [(one.execution_id, one.attempt, one.at) for one in outcomes],
         completed=Status.COMPLETED.value,
     )
     return [(as_uuid(one), attempt) for one, attempt in rows]
@@ -92,12 +95,12 @@ def _which_completed(outcomes: Sequence[Outcome]) -> list[Attempted]:
 def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
     rows = run(
         f"""
-        UPDATE {HERE} AS e SET error = r.complaint, fingerprint = r.alike, result = NULL,
+        UPDATE {HERE} SET error = r.complaint, fingerprint = r.alike, result = NULL,
             status = CASE WHEN cancel_requested_at IS NULL THEN r.target ELSE %(cancelled)s END,
             wake_at = CASE WHEN cancel_requested_at IS NULL THEN r.wake END,
             finished_at = CASE WHEN cancel_requested_at IS NULL THEN r.done ELSE r.ended END,
             not_before = coalesce(r.again, not_before), forgiven = forgiven + r.pardon
-        FROM r WHERE e.id = r.this AND {HELD} RETURNING id, attempt, status
+        FROM r WHERE id = r.this RETURNING id, attempt, status
         """,
         {
             "this": "uuid",
@@ -127,6 +130,7 @@ def _end_otherwise(outcomes: Sequence[Outcome]) -> dict[Attempted, Status]:
             )
             for one in outcomes
         ],
+        only=HELD,
         running=Status.RUNNING.value,
         cancelled=Status.CANCELLED.value,
     )

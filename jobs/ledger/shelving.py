@@ -65,9 +65,10 @@ def shelve(now: datetime, limit: int) -> int:
         ids,
     )
     run(
-        f"UPDATE {HERE} AS e SET fresh = false FROM r WHERE e.id = r.this AND e.fresh AND {not_completed('e')}",
+        f"UPDATE {HERE} SET fresh = false FROM r WHERE id = r.this",
         {"this": "uuid"},
         left,
+        only=f"locked.fresh AND {not_completed('locked')}",
     )
     return len(looked_at)
 

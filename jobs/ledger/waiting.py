@@ -93,11 +93,12 @@ def let_go(executions: Sequence[tuple[UUID, UUID]], *, now: datetime, wake_at: d
     """
     run(
         f"""
-        UPDATE {HERE} AS e SET waits_for = NULL, wake_at = %(wake_at)s
-        FROM r WHERE e.id = r.this AND e.status = %(scheduled)s
+        UPDATE {HERE} SET waits_for = NULL, wake_at = %(wake_at)s
+        FROM r WHERE id = r.this
         """,
         {"this": "uuid"},
         [(one,) for one, _ in executions],
+        only="locked.status = %(scheduled)s",
         scheduled=Status.SCHEDULED.value,
         wake_at=wake_at,
     )
@@ -112,8 +113,9 @@ def let_go(executions: Sequence[tuple[UUID, UUID]], *, now: datetime, wake_at: d
 def nap(executions: Sequence[tuple[UUID, datetime]]) -> None:
     """Let these wait until the time given with each, unless they have moved on."""
     run(
-        f"UPDATE {HERE} AS e SET wake_at = r.until FROM r WHERE e.id = r.this AND e.status = %(scheduled)s",
+        f"UPDATE {HERE} SET wake_at = r.until FROM r WHERE id = r.this",
         {"this": "uuid", "until": "timestamptz"},
         executions,
+        only="locked.status = %(scheduled)s",
         scheduled=Status.SCHEDULED.value,
     )

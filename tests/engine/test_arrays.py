@@ -11,8 +11,8 @@ from django.db import DataError, connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobs.ledger.arrays import KINDS
-from jobs.ledger.batch import run
+from jobs.ledger.arrays import KINDS, array
+from jobs.ledger.batch import execute, run
 
 pytestmark = [
     pytest.mark.django_db,
@@ -68,10 +68,17 @@ def test_an_instant_of_another_zone_is_the_same_instant() -> None:
     assert echoed("timestamptz", [there, there + timedelta(microseconds=1)])[0] == there
 
 
-@pytest.mark.parametrize("text", ["a\0b", "\0"])
-def test_what_postgresql_cannot_store_is_refused_and_not_shortened(text: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "values"), [("text", ["a\0b", "c"]), ("integer", [2**31, 1]), ("smallint", [1, -(2**15) - 1])]
+)
+def test_what_postgresql_cannot_store_is_refused_and_not_cut_down_to_size(kind: str, values: list[Any]) -> None:
     with pytest.raises(DataError), transaction.atomic():
-        echoed("text", [text, "other"])
+        echoed(kind, values)
+
+
+@pytest.mark.parametrize("kind", sorted(VALUES))
+def test_an_array_may_be_empty(kind: str) -> None:
+    assert execute("SELECT cardinality(%(r_said)s::" + kind + "[])", {"r_said": array(kind, [])}) == [(0,)]
 
 
 def test_one_value_that_all_rows_share_is_told_from_one_that_most_share() -> None:

@@ -169,6 +169,17 @@ def test_a_stale_and_a_current_outcome_in_one_batch_are_told_apart(execution, no
     assert led_to == [None, Status.COMPLETED]
 
 
+def test_an_outcome_is_known_again_whose_commit_was_not_heard_of(execution, now) -> None:
+    [won] = claim(execution, now)
+    outcome = completed(execution, won.attempt, now)
+
+    assert ledger.settle([outcome]) == [Status.COMPLETED]
+
+    assert ledger.settle([outcome]) == [Status.COMPLETED]
+    assert ledger.settle([outcome._replace(at=now + SECOND)]) == [None]
+    assert Execution.objects.get(pk=execution).finished_at == now
+
+
 def test_batches_that_touch_the_same_rows_never_wait_for_each_other(new_job, now) -> None:
     job = new_job({"type": "interval", "seconds": 3600})
     due = [now + n * timedelta(microseconds=1) for n in range(60)]
@@ -179,12 +190,17 @@ def test_batches_that_touch_the_same_rows_never_wait_for_each_other(new_job, now
     def shuffled() -> list[UUID]:
         return random.sample([row.id for row in rows], len(rows))
 
+    def ended(one: UUID) -> Outcome:
+        retried = Outcome(one, 1, Status.RETRYING, now, retry_at=later, wake_at=later)
+        return random.choice([completed(one, 1, now), retried])
+
     moves = [
         lambda: ledger.mark_queued([(one, 0) for one in shuffled()], now=now, wake_at=later),
         lambda: ledger.let_rest([(one, Status.QUEUED) for one in shuffled()], wake_at=later),
         lambda: ledger.claim(shuffled()[:20], worker="me", now=now, until=later),
         lambda: ledger.heartbeat([(one, 1, later) for one in shuffled()]),
         lambda: in_transaction(lambda: ledger.settle([completed(one, 1, now) for one in shuffled()[:20]])),
+        lambda: in_transaction(lambda: ledger.settle([ended(one) for one in shuffled()[:20]])),
         lambda: in_transaction(lambda: job.executions.all().keep_payload({})),
         lambda: in_transaction(lambda: Execution.objects.filter(pk__in=shuffled()[:5]).cancel("enough", now)),
     ]

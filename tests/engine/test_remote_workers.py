@@ -18,6 +18,7 @@ from rest_framework.test import APIClient
 from accounts.models import Tenant
 from execution import worker_keys
 from execution.broker import get_broker
+from execution.metrics import COMPLETED
 from execution.models import WorkerKey
 from execution.processes import get_counter
 from jobs import services
@@ -148,6 +149,8 @@ def test_a_worker_that_lost_its_lease_can_say_nothing_more(worker, videos, syste
 def test_said_twice_is_recorded_once(worker, videos) -> None:
     videos(2)
     done, failed = worker.claim(limit=2)
+    counted = COMPLETED.labels(done["task"])
+    before = counted._value.get()
 
     for _ in range(2):
         assert worker.says("complete", **held(done), result=1)["recorded"]
@@ -155,6 +158,7 @@ def test_said_twice_is_recorded_once(worker, videos) -> None:
 
     worker.says("fail", 409, **held(done), error="changed my mind")
     assert Attempt.objects.count() == 1
+    assert counted._value.get() == before + 1
 
 
 def test_many_are_told_of_at_once_each_with_its_own_outcome(worker, videos) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from datetime import UTC, datetime, timedelta
-from uuid import RFC_4122, UUID
+from uuid import RFC_4122, UUID, uuid4
+from zoneinfo import ZoneInfo
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,15 @@ def test_an_id_made_of_a_number_is_like_any_other(number: int) -> None:
 @given(jobs, instants)
 def test_the_same_due_time_of_a_job_has_the_same_id(job: UUID, at: datetime) -> None:
     assert execution_id(job, at, "schedule") == execution_id(UUID(job.hex), at.replace(), "schedule")
+
+
+def test_the_two_instants_of_a_repeated_hour_are_two_due_times() -> None:
+    job, first = uuid4(), datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    second = first.replace(fold=1)
+
+    assert first == second  # in their own zone, Python does not tell them apart
+    assert execution_id(job, first, "schedule") != execution_id(job, second, "schedule")
+    assert execution_id(job, second, "schedule") == execution_id(job, second.astimezone(UTC), "schedule")
 
 
 @given(jobs, jobs, instants, instants)

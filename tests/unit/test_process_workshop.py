@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from threading import Lock
-from types import SimpleNamespace
+from threading import Lock, current_thread
 from typing import Any
 from uuid import uuid4
 
@@ -42,7 +41,6 @@ class Told:
     """A workshop that notes what its child has led to."""
 
     def __init__(self) -> None:
-        self.runner = SimpleNamespace(clock=SimpleNamespace(now=lambda: datetime.now(UTC)))
         self.finished: list[Claim] = []
         self.lost: list[Claim] | None = None
 
@@ -81,12 +79,26 @@ def test_a_child_that_cannot_be_understood_is_replaced_and_what_it_held_is_told_
     assert workshop.lost == [held] and child.ended and process.killed
 
 
+def test_the_thread_that_listened_to_a_child_keeps_no_connection_when_it_ends(pipes, monkeypatch) -> None:
+    ours, theirs = pipes
+    workshop, closed_by = Told(), []
+    monkeypatch.setattr(
+        "execution.workshop.processes.connections.close_all", lambda: closed_by.append(current_thread().name)
+    )
+    Child(workshop, Process(ours))
+
+    theirs.close()
+
+    eventually(lambda: closed_by == ["listener"])
+    assert workshop.lost == []
+
+
 def test_what_was_finished_before_an_answer_that_makes_no_sense_counts(pipes) -> None:
     ours, theirs = pipes
     workshop, done, held = Told(), claim(), claim()
     Child(workshop, Process(ours)).submit([[done, held]])
 
-    wire.send(theirs, [(0, completed(done)), (1, ("this", "is", "no", "outcome"))])
+    wire.send(theirs, [(0, completed(done)), (1, ("no", "outcome"))])
 
     eventually(lambda: workshop.lost is not None)
     assert workshop.finished == [done] and workshop.lost == [held]
