@@ -88,5 +88,5 @@ def hosts_that_can_be_read(**options: Any) -> list[CheckMessage]:
         guard_of(settings.HTTP_ALLOWED_HOSTS, settings.HTTP_PORTS)
     except ValueError as error:
         hint = "Separate entries by commas: HTTP_ALLOWED_HOSTS=billing.internal:8080,10.1.0.0/16 HTTP_PORTS=80,443."
-        return [Error(f"HTTP_ALLOWED_HOSTS or HTTP_PORTS: {error}", hint=hint, id="punctual.E002")]
+        return [Error(f"HTTP_ALLOWED_HOSTS or HTTP_PORTS: {error}", hint=hint, id="punctual.E005")]
     return []

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -14,6 +17,8 @@ from django.core.checks import run_checks
 from execution.outbound.signing import spell_secret
 from jobs.alerts.operators import undeliverable
 from scheduler_project.checks import PUNCTUAL, short_keys, too_few_connections
+
+APPS = ("accounts", "execution", "jobs", "scheduler_project", "scheduling")
 
 
 @pytest.mark.parametrize(("threads", "size", "told"), [(8, 20, False), (16, 20, False), (17, 20, True)])
@@ -81,3 +86,10 @@ def test_web_workers_say_themselves_that_each_counts_for_itself(tmp_path) -> Non
 )
 def test_alerts_that_would_reach_nobody_are_told_before_they_are_needed(emails, url, secret, told) -> None:
     assert [fault.partition(":")[0] for fault in undeliverable(emails, url, secret)] == told
+
+
+def test_no_two_checks_have_the_same_id() -> None:
+    sources = [path for app in APPS for path in Path(settings.BASE_DIR, app).rglob("*.py")]
+    given = Counter(found for path in sources for found in re.findall(r'id="(punctual\.\w+)"', path.read_text()))
+
+    assert given and [found for found, times in given.items() if times > 1] == []

@@ -233,4 +233,4 @@ def test_an_allow_list_that_cannot_be_read_is_found_by_the_system_check(settings
 
     [found] = hosts_that_can_be_read()
 
-    assert found.id == "punctual.E002" and repr(entry) in found.msg
+    assert found.id == "punctual.E005" and repr(entry) in found.msg
