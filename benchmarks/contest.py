@@ -22,21 +22,24 @@ PEER_FIGURES = ("per_s", "end_to_end_per_s", "drain_per_s")
 
 
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
-    own: Tried = {crew: [] for crew in OUR_CREWS}
-    tried: Tried = {crew: [] for crew in BARE_CREWS}
+    our_crews, bare_crews = OUR_CREWS, BARE_CREWS
+    own: Tried = {crew: [] for crew in our_crews}
+    tried: Tried = {crew: [] for crew in bare_crews}
     bursts: list[Burst] = []
     peers: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in PEERS}
     with fleet() as on:
         prepare(on, sizes.history)
         for number in range(1, sizes.rounds + 1):
-            for crew in own if number == 1 else [fastest(own)]:
+            for crew in our_crews:
                 many, few = ours(on, sizes.jobs, sizes.burst, crew=crew)
                 own[crew].append(many)
                 bursts.append(few)
                 say(f"round {number}: ours, {crew} {many.executions_per_s:,.0f}/s")
-            for crew in tried if number == 1 else [fastest(tried)]:
+            for crew in bare_crews:
                 tried[crew] += bare(on, sizes.jobs, crew=crew)
                 say(f"round {number}: bare pipeline, {crew} {tried[crew][-1].executions_per_s:,.0f}/s")
+            if number == 1:  # the further rounds go on with whoever was fastest in the first
+                our_crews, bare_crews = (fastest(own),), (fastest(tried),)
             for name, rounds in peers.items():
                 rounds.append(_peer(name, sizes.peer_jobs[name]))
                 say(f"round {number}: {name} {rounds[-1].get('end_to_end_per_s', rounds[-1].get('error'))}")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from statistics import mean
 from typing import Any
 
 import django
@@ -42,6 +43,27 @@ HELD = """
 """
 
 
+# What a mean over the last third of the run may be, in means over the third before it: noise, but no growth.
+MOST_MEMORY = 1.03
+MOST_KEPT = 1.1
+MOST_LATENESS = 1.5
+UNNOTICED = 0.05  # seconds: who starts within that is on time, whatever it was before
+
+
+def grown(soak: Mapping[str, Any]) -> list[str]:
+    """What has not stayed where it was, with how much it was and is."""
+    looked_at = {f"memory of the {kind}": (mb, MOST_MEMORY) for kind, mb in soak["mb"].items()}
+    looked_at |= {name: (soak[name], MOST_KEPT) for name in ("executions", "jobs", "table_mb")}
+    looked_at["p99_s"] = ([max(late, UNNOTICED) for late in soak["p99_s"]], MOST_LATENESS)
+    told = []
+    for name, (values, most) in looked_at.items():
+        third = len(values) // 3
+        before, last = mean(values[-2 * third : -third]), mean(values[-third:])
+        if last > before * most:
+            told.append(f"{name}: {before:,.2f} in the second third of the run, {last:,.2f} in the last one")
+    return told
+
+
 def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
     pruned = dict.fromkeys(PRUNED, str(sizes.soak_kept))
     with fleet(DEMO="true", LOG_LEVEL="ERROR", **pruned) as on:  # what fails on purpose need not be told
@@ -57,6 +79,8 @@ def measure(sizes: Sizes, say: Callable[[str], None]) -> dict[str, Any]:
                 told = _looked_at(on, sizes, say)
             if simulation.wait(PATIENCE + ENDING):
                 raise RuntimeError(f"simulate ended with status {simulation.returncode}.")
+    for one in grown(told):
+        say(f"GROWN: {one}")
     return {"per_s": sizes.soak_rate, "kept_s": sizes.soak_kept, **told}
 
 

@@ -39,7 +39,7 @@ def memory_lines(memory: dict[str, Any], results: Results) -> Iterator[Line]:
 def soak_lines(soak: dict[str, Any], results: Results) -> Iterator[Line]:
     minutes = [seconds / 60 for seconds in soak["at_s"]]
     load = f"{number(soak['per_s'])} executions a second for {minutes[-1]:.0f} minutes"
-    yield Line("executions started", number(sum(soak["started"])), load)
+    yield Line("executions started", number(sum(soak["started"])), f"{load}; without those that were tried again")
     third = max(1, len(minutes) // 3)
     early, late = (max(soak["p99_s"][part]) for part in (slice(0, third), slice(-third, None)))
     note = f"the worst minute of the last third; of the first third {number(early, 's')}"
