@@ -113,13 +113,12 @@ def count_settled(settled: Iterable[tuple[Claim, Outcome, Status | None]]) -> No
     for claim, outcome, status in settled:
         if status is None:
             continue
-        task = claim.task
         if outcome.took is not None:
-            took[task].append(outcome.took)
+            took[claim.task].append(outcome.took)
         if status is Status.COMPLETED:
-            completed[task] += 1
+            completed[claim.task] += 1
         else:
-            others.append((task, outcome, status))
+            others.append((claim.task, outcome, status))
     for task, seconds in took.items():
         DURATION.labels(label(task)).observe_many(seconds)
     for task, count in completed.items():

@@ -26,12 +26,10 @@ from jobs.models.horizon import OF_ALL
 
 NOBODY = UUID(int=0)
 JOBS_A_STEP = 100  # whose runs are counted: a look into an index for each
-LINGERS = timedelta(
-    minutes=1
-)  # what has only just become old enough is looked at in every round: it may still be going on
-ALL_ANEW = timedelta(
-    minutes=10
-)  # until what stayed behind is looked at again: dead letters are discarded, long runs end
+# What has only just become old enough is looked at in every round: some of it still goes on.
+LINGERS = timedelta(minutes=1)
+# Until all that stayed behind is looked at again: dead letters are discarded, and long runs end.
+ALL_ANEW = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)

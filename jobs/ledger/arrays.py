@@ -21,9 +21,8 @@ from psycopg.pq import Format
 
 FIRST_DAY = datetime(2000, 1, 1, tzinfo=UTC)  # from which PostgreSQL counts
 MICROSECOND = timedelta(microseconds=1)
-HEADER = Struct(
-    "!iiIii"
-)  # dimensions, whether there may be nulls, the type of the values, how many, the first one's number
+# Dimensions, whether there may be nulls, the type of the values, how many there are, and the number of the first.
+HEADER = Struct("!iiIii")
 LENGTH = Struct("!i")
 NULL = LENGTH.pack(-1)
 

@@ -169,6 +169,14 @@ def test_a_stale_and_a_current_outcome_in_one_batch_are_told_apart(execution, no
     assert led_to == [None, Status.COMPLETED]
 
 
+def test_a_completion_says_what_an_outcome_says_that_names_nothing_else(execution, now) -> None:
+    usual = Outcome(execution, 2, Status.COMPLETED, now, result="{}", took=0.5)
+
+    made = ledger.completion(execution, 2, now, "{}", 0.5)
+
+    assert made == usual and type(made) is Outcome
+
+
 def test_an_outcome_is_known_again_whose_commit_was_not_heard_of(execution, now) -> None:
     [won] = claim(execution, now)
     outcome = completed(execution, won.attempt, now)
