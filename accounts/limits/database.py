@@ -12,6 +12,7 @@ from accounts.limits.base import Allowance, Buckets, Draw
 from accounts.models import Bucket
 
 NOW = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"  # the one clock all machines share
+WAITED = 1_000_000  # microseconds that whoever waited for its turn may be behind the one before it, which wrote its own
 SWEPT = 20  # rows a sweep: more than a sign-in makes
 # `max` of two values is SQLite's word for PostgreSQL's `greatest`. Where a rival was quicker, the row is locked and
 # read again before it is compared, so no two take the same token.
@@ -70,7 +71,9 @@ def _in_process(allowances: Sequence[Allowance]) -> list[tuple]:
 
 
 def _values(allowance: Allowance, n: int | str = "") -> dict[str, Any]:
-    return {f"name{n}": allowance.name, f"step{n}": allowance.step, f"span{n}": allowance.span}
+    # What is left must not look taken because of that. Half a step more is no further token.
+    span = allowance.span + min(WAITED, allowance.step // 2)
+    return {f"name{n}": allowance.name, f"step{n}": allowance.step, f"span{n}": span}
 
 
 def _own_clock() -> int:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from accounts.limits import Allowance, BucketsUnavailable, get_buckets
@@ -37,6 +38,14 @@ class TestDatabaseBuckets(BucketsContract):
             self.buckets.take([self.allowance(1), self.allowance(1)])
 
         assert len(queries) == 1
+
+    def test_whoever_waited_for_its_turn_gets_what_is_left(self) -> None:
+        three = self.allowance(3)
+        assert self.admitted(three) and self.admitted(three)
+
+        Bucket.objects.update(full_at=F("full_at") + 300_000)  # as the others wrote it who came later, and were quicker
+
+        assert self.admitted(three) and not self.admitted(three)
 
     def test_buckets_that_have_long_been_full_are_cleared_away(self) -> None:
         self.admitted(self.allowance(1))
