@@ -24,35 +24,42 @@ raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
 class Interruptible:
     """One call. `interrupt` may come before, during and after it, any number of times."""
 
+    __slots__ = ("_lock", "_thread", "_wanted")
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: int | None = None
         self._wanted: type[Interrupted] | None = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call `function`, and let no interruption reach what this thread does afterwards."""
-        with self._lock:
+        """Call `function`, and let no interruption reach what this thread does afterwards.
+
+        Nearly nobody is interrupted, so nothing is locked for it. Here the thread is noted first and then it is asked
+        whether an end is wanted; there it is the other way round. So one of the two always sees the other.
+        """
+        ended = False
+        try:
+            self._thread = threading.get_ident()
             if self._wanted is not None:
                 raise self._wanted
-            self._thread = threading.get_ident()
-        try:
             return function()
         finally:
             # The exception may come at any step, also at the first one of leaving.
-            while self._thread is not None:
+            while not ended:
                 try:
-                    with self._lock:
-                        if self._wanted is not None:
+                    self._thread = None
+                    if self._wanted is not None:
+                        with self._lock:  # whoever wants it is done with us
                             _await_it()
-                        self._thread = None
+                    ended = True
                 except Interrupted:
                     continue
 
     def interrupt(self, why: type[Interrupted]) -> None:
         with self._lock:
             self._wanted = self._wanted or why
-            if self._thread is not None:
-                raise_in_thread(self._thread, self._wanted)
+            if (thread := self._thread) is not None:
+                raise_in_thread(thread, self._wanted)
 
 
 def _await_it() -> None:
