@@ -28,9 +28,11 @@ LEASE = timedelta(seconds=15)
 UNMARKED = timedelta(seconds=2)  # what is claimed by then needs no mark
 TAKE = """
 local jobs = redis.call('ZRANGE', KEYS[1], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, ARGV[3])
-for _, job in ipairs(jobs) do
-  redis.call('ZREM', KEYS[1], job)
-  redis.call('ZADD', KEYS[2], ARGV[2], job)
+if #jobs > 0 then
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 0, #jobs - 1)
+  local leased = {}
+  for i, job in ipairs(jobs) do leased[2 * i - 1], leased[2 * i] = ARGV[2], job end
+  redis.call('ZADD', KEYS[2], unpack(leased))
 end
 return jobs
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from datetime import timedelta
 from threading import Event, Thread
+from typing import Any
 
 from django.conf import settings
 
@@ -46,7 +47,7 @@ class Everything:
         executor = self._executor
         holding, tasks = (lambda: executor.holding), registry.names()
         seen = Announcer("executor", holding=holding, room=executor.threads, tasks=tasks)
-        self._run(self._poller, settings.POLL_INTERVAL, Announcer("poller"))
+        self._run(self._poller, settings.POLL_INTERVAL, Announcer("poller"), rest=self._poller.rest)
         self._run(executor, AT_ONCE, seen)
         self._run(make_recoverer(), settings.RECOVER_INTERVAL, Announcer("recoverer"))
         self._run(make_watcher(), settings.WATCH_INTERVAL, Announcer("watcher"))
@@ -83,8 +84,8 @@ class Everything:
             )
         )
 
-    def _run(self, daemon: Daemon, interval: timedelta, announcer: Announcer) -> None:
-        running = in_a_thread(daemon, interval=interval, stop=self.stop, after_round=announcer.round_ended)
-        self._threads.append(running)
+    def _run(self, daemon: Daemon, interval: timedelta, announcer: Announcer, **options: Any) -> None:
+        options |= {"interval": interval, "stop": self.stop, "after_round": announcer.round_ended}
+        self._threads.append(in_a_thread(daemon, **options))
         announcer.start()
         self._announcers.append(announcer)

@@ -33,10 +33,12 @@ def run_until_stopped(
     stop: Event,
     beats: bool = True,
     after_round: Callable[[], None] = lambda: None,
+    rest: Callable[[timedelta], timedelta] = lambda longest: longest,
 ) -> None:
     """Tick until `stop` is set, and call `after_round` each time. A failed round is tried again, never given up.
 
-    With `beats`, the pulse of the process is this loop's: it says nothing of the others.
+    A round that found nothing to do is followed by a nap of `interval`, or of what `rest` makes of that. With `beats`,
+    the pulse of the process is this loop's: it says nothing of the others.
     """
     keep_what_is_loaded()
     name = type(daemon).__name__.lower()
@@ -47,6 +49,8 @@ def run_until_stopped(
         nap = interval.total_seconds()
         try:
             did_work = daemon.tick()
+            if not did_work:
+                nap = rest(interval).total_seconds()
         except Exception as error:
             did_work = 0
             failures += 1

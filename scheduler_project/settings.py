@@ -41,7 +41,7 @@ EMBEDDED = DATABASES["default"]["ENGINE"].endswith("sqlite3") and not REDIS_URL 
 NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and RabbitMQ name: lets systems share servers
 
 # Scheduling.
-POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's nap: the most it adds to a lone job
+POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's longest nap: what it may add to a job due at once
 POLL_BATCH = env_count("POLL_BATCH", 1000)  # jobs a round, at most; larger saves little and delays the first
 DUE_INDEX_SLOTS = env_count("DUE_INDEX_SLOTS", 1)  # parts of the due index in Redis: a cluster spreads them over nodes
 POLL_LEASE = env_seconds("POLL_LEASE", 15)  # how long a dead poller's jobs stay hidden

@@ -26,6 +26,7 @@ from scheduling.rebuild import rebuild, restore_overdue
 
 SWEEP_EVERY = timedelta(seconds=1)
 SWEEP_WHEN_BUSY = timedelta(seconds=5)  # while the index names more than we can do, looking for more is no help
+SHORTEST_REST = timedelta(milliseconds=10)  # whoever is woken for each of many jobs does little else
 MARKS_A_PATIENCE = 5  # so that what waits is marked long before the recoverer takes it for unsent
 
 
@@ -50,6 +51,7 @@ class Poller:
         self.misfire_grace = misfire_grace
         self.allowances = allowances
         self.overdue_after = overdue_after
+        self._looked_at: datetime | None = None
         self._swept_at: datetime | None = None
         self._busy = False
         self._sent: deque[tuple[datetime, list[Sent]]] = deque()
@@ -61,7 +63,7 @@ class Poller:
         knows. Settle only then: a poller that dies before leaves a lease, which runs out. Publish
         last: an execution whose message was never sent still carries its `wake_at`.
         """
-        now = self.clock.now()
+        now = self._looked_at = self.clock.now()
         self._sweep(now)
         self._mark(now - self.outbox.publish_patience / MARKS_A_PATIENCE)
         leased = self._lease(now)
@@ -80,6 +82,14 @@ class Poller:
         count_skipped(skip.job.task for skip in recorded.skips)
         self._sent.append((now, self.outbox.publish(recorded.executions)))
         return len(leased)
+
+    def rest(self, longest: timedelta) -> timedelta:
+        """How long there is nothing to do after a round that found nothing: until a job is due, but not for long.
+
+        A job may be put before all others at any moment, and nobody tells us.
+        """
+        due_at = self.index.next_due(after=self._looked_at or self.clock.now())
+        return longest if due_at is None else min(longest, max(SHORTEST_REST, due_at - self.clock.now()))
 
     def stop(self) -> None:
         """Mark what was sent. While the database is away it stays unmarked, and the recoverer sends it once more."""

@@ -58,6 +58,13 @@ class DueIndex(ABC):
         """A `with` block in which everything is restored: the index is complete after it, unless wiped meanwhile."""
 
     @abstractmethod
+    def next_due(self, *, after: datetime) -> datetime | None:
+        """When the first job is due that is due after that, not earlier than it really is; None if there is none.
+
+        Says nothing of what is leased, or due before.
+        """
+
+    @abstractmethod
     def size(self) -> int:
         """How many jobs the index holds, leased ones included."""
 

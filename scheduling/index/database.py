@@ -38,6 +38,10 @@ class DatabaseDueIndex(DueIndex):
     def rebuilding(self) -> Iterator[None]:
         yield
 
+    def next_due(self, *, after: datetime) -> datetime | None:
+        ahead = Job.objects.scheduled().filter(next_run_at__gt=after).order_by("next_run_at")
+        return ahead.values_list("next_run_at", flat=True).first()
+
     def size(self) -> int:
         return Job.objects.scheduled().count()
 

@@ -49,6 +49,9 @@ class FallbackDueIndex(DueIndex):
     def rebuilding(self) -> AbstractContextManager[None]:
         return self._do(lambda index: index.rebuilding())
 
+    def next_due(self, *, after: datetime) -> datetime | None:
+        return self._do(lambda index: index.next_due(after=after))
+
     def size(self) -> int:
         return self._do(lambda index: index.size())
 

@@ -40,9 +40,11 @@ for _, job in ipairs(expired) do
   redis.call('ZADD', KEYS[1], 'LT', now, job)
 end
 local jobs = redis.call('ZRANGE', KEYS[1], '-inf', now, 'BYSCORE', 'LIMIT', 0, limit)
-for _, job in ipairs(jobs) do
-  redis.call('ZREM', KEYS[1], job)
-  redis.call('ZADD', KEYS[2], lease_until, job)
+if #jobs > 0 then
+  redis.call('ZREMRANGEBYRANK', KEYS[1], 0, #jobs - 1)
+  local leased = {}
+  for i, job in ipairs(jobs) do leased[2 * i - 1], leased[2 * i] = lease_until, job end
+  redis.call('ZADD', KEYS[2], unpack(leased))
 end
 return jobs
 """
@@ -60,11 +62,15 @@ for i = 1, #ARGV, 2 do
 end
 """
 SETTLE = """
+local over = {}
 for i = 1, #ARGV, 2 do
-  if redis.call('ZREM', KEYS[2], ARGV[i]) == 1 and ARGV[i + 1] ~= '' then
+  if ARGV[i + 1] == '' then
+    over[#over + 1] = ARGV[i]
+  elseif redis.call('ZREM', KEYS[2], ARGV[i]) == 1 then
     redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i])
   end
 end
+if #over > 0 then redis.call('ZREM', KEYS[2], unpack(over)) end
 """
 RESTORE = """
 for i = 1, #ARGV, 2 do
@@ -152,6 +158,14 @@ class RedisDueIndex(DueIndex):
         with _told_plainly():
             for slot in self._slots:
                 self._scripts.finish_rebuild(keys=[*slot, f"{slot.marker}:{rebuild}"], args=[UNASKED])
+
+    def next_due(self, *, after: datetime) -> datetime | None:
+        with _told_plainly(), self._redis.pipeline(transaction=False) as pipe:
+            for slot in self._slots:
+                pipe.zrange(slot.due, f"({_score(after)}", "+inf", byscore=True, offset=0, num=1, withscores=True)
+            scores = [score for found in pipe.execute() for _, score in found]
+        # Scores are rounded down, and whoever comes too early finds a job that is not due.
+        return _instant(min(scores) + 1) if scores else None
 
     def size(self) -> int:
         with _told_plainly(), self._redis.pipeline(transaction=False) as pipe:

@@ -49,6 +49,26 @@ class DueIndexContract:
 
         assert self.lease() == [earlier.id, later.id]
 
+    def test_it_tells_when_the_next_job_is_due_and_never_too_early(self) -> None:
+        assert self.index.next_due(after=self.now) is None
+        self.due(self.now + 60 * SECOND)
+        for number in range(1, 9):  # in slots of their own, where there are some
+            self.due(self.now + number * SECOND)
+        self.due(self.now - SECOND)
+
+        told = self.index.next_due(after=self.now)
+        later = self.index.next_due(after=self.now + 8 * SECOND)
+
+        assert told is not None and timedelta() <= told - (self.now + SECOND) <= timedelta(milliseconds=1)
+        assert later is not None and timedelta() <= later - (self.now + 60 * SECOND) <= timedelta(milliseconds=1)
+        assert self.index.next_due(after=self.now + 61 * SECOND) is None
+
+    def test_what_is_leased_is_not_what_is_due_next(self) -> None:
+        self.due(self.now - SECOND)
+        self.lease()
+
+        assert self.index.next_due(after=self.now) is None
+
     def test_it_tells_when_a_job_is_due_by_what_it_knows(self) -> None:
         due = self.due(self.now + 60 * SECOND)
         gone = Job.objects.create(tenant=self.team, task="record")

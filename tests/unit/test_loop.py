@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from threading import Event
 
@@ -45,6 +46,31 @@ def test_each_round_is_told_when_it_is_over_however_it_ended() -> None:
     run_until_stopped(worker, interval=NAP, stop=worker.stop, after_round=lambda: ended.append(len(worker.rounds)))
 
     assert ended == [2, 1, 0]
+
+
+def test_the_nap_is_what_the_daemon_makes_of_the_interval() -> None:
+    worker, asked = Worker(0, 1, 0, 0), []
+
+    def rest(longest: timedelta) -> timedelta:
+        asked.append(longest)
+        return timedelta()
+
+    began = time.monotonic()
+    run_until_stopped(worker, interval=timedelta(seconds=60), stop=worker.stop, rest=rest)
+
+    assert asked == [timedelta(seconds=60)] * 3, "not after a round that found something"
+    assert time.monotonic() - began < 50
+
+
+def test_a_daemon_that_cannot_say_how_long_to_rest_has_failed_its_round() -> None:
+    worker, ended = Worker(0, 0), []
+
+    def rest(longest: timedelta) -> timedelta:
+        raise RuntimeError("away")
+
+    run_until_stopped(worker, interval=NAP, stop=worker.stop, rest=rest, after_round=lambda: ended.append(1))
+
+    assert ended == [1, 1]
 
 
 def test_an_outage_is_told_once_and_so_is_its_end(monkeypatch) -> None:

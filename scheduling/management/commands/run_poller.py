@@ -29,6 +29,7 @@ class Command(BaseCommand):
                         interval=settings.POLL_INTERVAL,
                         stop=stop_on_signals(),
                         after_round=seen.round_ended,
+                        rest=poller.rest,
                     )
         finally:
             poller.stop()
