@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 
 import structlog
-from django.db import InterfaceError, OperationalError, connections, transaction
+from django.db import InterfaceError, OperationalError, connections
 
 from execution.metrics import count_settled
 from execution.outbox import Outbox
@@ -132,8 +132,7 @@ class Bookkeeper:
         failures = 0
         while True:
             try:
-                with transaction.atomic():
-                    return ledger.settle([outcome for _, outcome in group])
+                return ledger.settle([outcome for _, outcome in group])
             except (OperationalError, InterfaceError) as error:
                 if not failures:
                     logger.warning("bookkeeper.database_unavailable", outcomes=len(group), error=str(error))

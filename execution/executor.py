@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import timedelta
 from threading import Condition
 from uuid import UUID
@@ -34,7 +34,7 @@ from jobs.ledger import Claim
 
 logger = structlog.get_logger(__name__)
 
-MOST_UNWRITTEN = 1000  # outcomes: two of the bookkeeper's groups
+MOST_UNWRITTEN = 2000  # outcomes: one of the bookkeeper's groups at each step of their way
 FOREVER = timedelta(days=365)
 MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
@@ -95,7 +95,7 @@ class Executor:
         count_claimed(claims)
         trace_claimed(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
-        self._heart.beat([one for one in self._with_leases(claims) if one[1] != self._lease])
+        self._heart.beat(self._with_leases(claims, but=self._lease))
         return len(claims)
 
     @property
@@ -158,21 +158,26 @@ class Executor:
         """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
         return min(self.threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
 
-    def _with_leases(self, claims: Iterable[Claim]) -> list[tuple[Claim, timedelta]]:
-        """Each with how long it is leased for. Most have the same limits, which are looked at once."""
-        claims = list(claims)
+    def _with_leases(self, claims: Collection[Claim], but: timedelta | None = None) -> list[tuple[Claim, timedelta]]:
+        """Each with how long it is leased for; not those with that one lease. Limits that many share are read once."""
         alike = {(claim.task, id(claim.limits)): claim for claim in claims}
         leases = {kind: self.runner.limits_of(claim).lease for kind, claim in alike.items()}
-        return [(claim, leases[claim.task, id(claim.limits)]) for claim in claims]
+        others = {kind: lease for kind, lease in leases.items() if lease != but}
+        if not others:
+            return []
+        of_each = ((claim, others.get((claim.task, id(claim.limits)))) for claim in claims)
+        return [(claim, lease) for claim, lease in of_each if lease is not None]
 
     def _finished(self, finished: Sequence[Finished]) -> None:
         """Called by the workshop, from any thread, once for each claim."""
         with self._changed:
-            ours = [one for one in finished if one[0] in self._running]
-            self._running.remove([claim for claim, _ in ours])
+            ours = self._running.remove([claim for claim, _ in finished])
             self._changed.notify_all()
-        if ours:
-            self._scribe.note(ours)
+        if len(ours) < len(finished):
+            known = set(ours)
+            finished = [one for one in finished if one[0] in known]
+        if finished:
+            self._scribe.note(finished)
 
     def _let_go(self, claims: list[Claim]) -> None:
         with self._changed:

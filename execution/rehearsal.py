@@ -40,7 +40,9 @@ class _Stage(Seat):
     __slots__ = ("_last",)
 
     def __init__(self, rehearsal: Rehearsal, *, to_end: bool, last: bool) -> None:
-        super().__init__(to_end=to_end, voice=Voice(rehearsal.hear, timezone.now, ENOUGH))
+        super().__init__()
+        self.to_end = to_end
+        self.voice = Voice(rehearsal.hear, timezone.now, ENOUGH)
         self._last = last
 
     def is_last(self) -> bool:

@@ -223,8 +223,7 @@ class Counter:
         """Write outcomes and send on what follows. Those not sent carry their `wake_at`, for the recoverer."""
         if not ended:
             return set()
-        with transaction.atomic():
-            led_to = ledger.settle([outcome for _, outcome in ended])
+        led_to = ledger.settle([outcome for _, outcome in ended])
         settled = [(claim, outcome, status) for (claim, outcome), status in zip(ended, led_to, strict=True)]
         count_settled(settled)
         trace_ended(ended)

@@ -19,9 +19,9 @@ NOBODY = UUID(int=0)
 class Seat:
     """What others know of a run: whether it is to end, by when, and who hears what it says."""
 
-    to_end: bool = False
-    ends_at: float = float("inf")  # by the monotonic clock: then it is interrupted
-    voice: Voice | None = None
+    to_end: bool = field(default=False, init=False)
+    ends_at: float = field(default=float("inf"), init=False)  # by the monotonic clock: then it is interrupted
+    voice: Voice | None = field(default=None, init=False)
 
     def is_last(self) -> bool:
         """Whether no other attempt follows if this one fails."""

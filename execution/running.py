@@ -20,9 +20,6 @@ class Running:
     def __iter__(self) -> Iterator[Claim]:
         return iter(self._claims)
 
-    def __contains__(self, claim: Claim) -> bool:
-        return claim in self._claims
-
     @property
     def threads(self) -> int:
         """Those that are busy: a bundle of fast ones shares one, and it may be over before the next is claimed."""

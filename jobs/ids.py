@@ -19,17 +19,19 @@ MILLISECOND = timedelta(milliseconds=1)  # what ids know of time
 LAST_MILLISECOND = (1 << 48) - 1  # that an id can carry: in the year 10889
 REST = ~(0xF << 76 | 0x3 << 62) & (1 << 80) - 1  # the 80 bits below the time, less those that say what kind it is
 RANDOM, DERIVED = (version << 76 | 0x2 << 62 for version in (7, 8))  # what kinds there are
-_make, _set, _UNKNOWN = UUID.__new__, object.__setattr__, SafeUUID.unknown
+_make, _UNKNOWN = UUID.__new__, SafeUUID.unknown
+_set_int, _set_safe = (vars(UUID)[name].__set__ for name in ("int", "is_safe"))
+_hashing = blake2b(digest_size=10)  # to begin with: a copy costs less than another one
 
 
 def uuid_of(number: int) -> UUID:
-    """`UUID(int=number)` in half the time: of a number that is known to have 128 bits, nothing need be asked.
+    """`UUID(int=number)` in a third of the time: of a number that is known to have 128 bits, nothing need be asked.
 
     An execution's id is made anew at every step of its way, and some steps do little else.
     """
     made = _make(UUID)
-    _set(made, "int", number)
-    _set(made, "is_safe", _UNKNOWN)
+    _set_int(made, number)
+    _set_safe(made, _UNKNOWN)
     return made
 
 
@@ -48,8 +50,9 @@ def execution_id(job_id: UUID, due_at: datetime, cause: str) -> UUID:
     if due_at.tzinfo is not UTC:  # in a zone, two instants of a repeated hour are equal
         due_at = due_at.astimezone(UTC)
     first, rest = _shared_part(due_at, cause)
-    identity = job_id.int.to_bytes(16, "big") + rest
-    return uuid_of(first | int.from_bytes(blake2b(identity, digest_size=10).digest(), "big") & REST)
+    identity = _hashing.copy()
+    identity.update(job_id.int.to_bytes(16, "big") + rest)
+    return uuid_of(first | int.from_bytes(identity.digest(), "big") & REST)
 
 
 @lru_cache(maxsize=1000)

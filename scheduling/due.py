@@ -13,7 +13,7 @@ from functools import partial
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from jobs import ledger
 from jobs.ledger import DueJob, NewExecution, NewSkip, NextRun
@@ -61,6 +61,23 @@ def record_due(
     The row decides, not the index: a job edited, paused or recorded since it was leased
     is left alone, and its lease ends with what the row says.
     """
+    batch = partial(_record_batch, leased, now, misfire_grace, publish_patience, allowances, carried)
+    try:
+        return batch(all_new=True)
+    except IntegrityError:  # some are not; nothing is written yet, and now each is asked
+        return batch(all_new=False)
+
+
+def _record_batch(
+    leased: Collection[UUID],
+    now: datetime,
+    misfire_grace: timedelta,
+    publish_patience: timedelta,
+    allowances: Allowances,
+    carried: Callable[[str], bool],
+    *,
+    all_new: bool,
+) -> Recorded:
     next_due: dict[UUID, datetime | None] = {}
     due: list[tuple[DueJob, Outcomes | None]] = []
     entries = Entries()
@@ -89,14 +106,15 @@ def record_due(
         going = still_going([job for job, missed in due if missed is None or missed.runs], now=now)
         for job, missed in due:
             try:
-                if missed is None and job.id not in going:
+                if missed is None and (not going or job.id not in going):
                     next_due[job.id] = _enter_one(job, entries)
                 else:
                     next_due[job.id] = _enter(job, missed or _on_time(job), going.get(job.id), entries)
             except Exception as error:
                 _leave(job, error, next_due)
-        new = ledger.record(entries.ready, entries.next_runs, now=now, wake_at=now + publish_patience, carried=carried)
-        ledger.record(entries.waiting, [], now=now, wake_at=now + allowances.look)
+        record = partial(ledger.record, now=now, all_new=all_new)
+        new = record(entries.ready, entries.next_runs, wake_at=now + publish_patience, carried=carried)
+        record(entries.waiting, [], wake_at=now + allowances.look)
         ledger.skip(entries.skips, now=now)
         if postponed:
             Job.objects.filter(pk__in=postponed).update(leased_until=None)

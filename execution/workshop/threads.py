@@ -35,19 +35,19 @@ LOOK = 0.1  # seconds between looks at the clock
 AGAIN = 1.0  # seconds between interruptions: time for a handler's `finally`
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
+@dataclass(slots=True, eq=False)
 class Place(Seat):
     """One attempt that runs, or waits for a thread. Times are of the monotonic clock."""
 
     claim: Claim
     workshop: ThreadWorkshop
     time_limit: float
-    call: Interruptible = field(default_factory=Interruptible)
-    begun: bool = False
-    why: type[Interrupted] = TimeLimitExceeded
-    interrupted_at: float | None = None
-    again_at: float = 0.0
-    reported_stuck: bool = False
+    call: Interruptible = field(init=False, default_factory=Interruptible)
+    begun: bool = field(init=False, default=False)
+    why: type[Interrupted] = field(init=False, default=TimeLimitExceeded)
+    interrupted_at: float | None = field(init=False, default=None)
+    again_at: float = field(init=False, default=0.0)
+    reported_stuck: bool = field(init=False, default=False)
 
     def is_last(self) -> bool:
         return self.workshop.runner.is_last(self.claim)
@@ -111,7 +111,7 @@ class ThreadWorkshop(Workshop):
         for claims in bundles:
             limits = {id(claim.limits): claim for claim in claims}  # one task's, of which most say the same
             seconds = {number: self._time_limit(claim) for number, claim in limits.items()}
-            places = [Place(claim=claim, workshop=self, time_limit=seconds[id(claim.limits)]) for claim in claims]
+            places = [Place(claim, self, seconds[id(claim.limits)]) for claim in claims]
             self._places.update([(place.claim, place) for place in places])
             if claims and self.runner.takes_batches(claims[0]):
                 self._pool.submit(partial(self._work_together, places))

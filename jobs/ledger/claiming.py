@@ -69,9 +69,9 @@ HELD = "locked.attempt = r.mine AND locked.status = %(running)s"
 CLAIMED = """
     e.id, e.attempt, e.job_id, e.tenant_id, e.task, e.priority, e.forgiven,
     CAST(coalesce(e.payload, j.payload) AS text),
+    j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease,
     coalesce(e.request_id, j.request_id), {traced},
-    CASE WHEN e.attempt = 1 OR coalesce(e.traceparent, j.traceparent) IS NOT NULL THEN {late} END,
-    j.max_retries, j.retry_delay, j.retry_delay_cap, j.time_limit, j.lease
+    CASE WHEN e.attempt = 1 OR coalesce(e.traceparent, j.traceparent) IS NOT NULL THEN {late} END
 """
 # Reckoned there: as numbers they are read in a tenth of the time that two instants take.
 LATE = {
@@ -110,7 +110,7 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
         worker=worker,
     )
     if at_once:
-        return _claims([(*row, worker, now) for row in rows])
+        return _ordered([_claim(row, worker, now) for row in rows])
     ours = {(as_uuid(one), attempt) for one, attempt in rows}
     # Whoever is frozen before this second look, for longer than its lease, sees a number that is somebody else's.
     return [claim for claim in read_claims([one for one, _ in ours]) if claim.key in ours]
@@ -118,16 +118,15 @@ def claim(ids: Collection[UUID], *, worker: str, now: datetime, until: datetime)
 
 def read_claims(ids: Collection[UUID]) -> list[Claim]:
     """The claims that stand on these executions, most urgent first."""
-    return _claims(
-        run(
-            f"""
-            SELECT {_claimed()}, e.worker, e.started_at
-            FROM r JOIN {HERE} AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
-            """,
-            {"this": "uuid"},
-            [(one,) for one in ids],
-        )
+    rows = run(
+        f"""
+        SELECT {_claimed()}, e.worker, e.started_at
+        FROM r JOIN {HERE} AS e ON e.id = r.this JOIN jobs_job AS j ON j.id = e.job_id
+        """,
+        {"this": "uuid"},
+        [(one,) for one in ids],
     )
+    return _ordered([_claim(row[:-2], *row[-2:]) for row in (rows if reads_types() else map(_read_back, rows))])
 
 
 def _claimed() -> str:
@@ -135,12 +134,13 @@ def _claimed() -> str:
     return CLAIMED.format(late=LATE[connection.vendor], traced=traced)
 
 
-def _claims(rows: Sequence[tuple]) -> list[Claim]:
-    # As `CLAIMED` has them: what it is; which request, where it was traced and how late; the limits. Then who has it.
-    claims = [
-        Claim(*row[:8], _limits(row[12:17]), *row[17:], *row[8:12])
-        for row in (rows if reads_types() else map(_read_back, rows))
-    ]
+def _claim(row: tuple, worker: str, started_at: datetime | None) -> Claim:
+    # A row is as `CLAIMED` has it: what it is; the limits; which request, where it was traced and how late.
+    return Claim(*row[:8], _limits(row[8:13]), worker, started_at, *row[13:])
+
+
+def _ordered(claims: list[Claim]) -> list[Claim]:
+    """The most urgent first, each told whether it is a suspect."""
     claims.sort(key=lambda claim: (-claim.priority, claim.execution_id.int))  # numbers compare faster than ids
     if tried := [claim.execution_id for claim in claims if claim.attempt > 1]:
         crashed = _crashed(tried)

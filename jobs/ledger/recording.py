@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 from uuid import UUID
-
-from django.db import IntegrityError, transaction
 
 from jobs.ids import execution_id
 from jobs.ledger.batch import HERE, among_rows, as_instant, as_uuid, as_uuids, locking, reads_types, run, waits
@@ -96,12 +93,16 @@ def record(
     now: datetime,
     wake_at: datetime,
     carried: Callable[[str], bool] = lambda task: False,
+    all_new: bool = False,
 ) -> list[NewExecution]:
     """Write executions as SCHEDULED and their jobs' next runs; return those that were new.
 
     Call it in a transaction that holds the jobs' locks: both or neither. An execution recorded
     before is left as it is. Those of a task that is `carried` to executors need not be found here, and are
     looked after by their cohort for a start.
+
+    Whoever expects them to be `all_new`, and they are not, gets an IntegrityError and starts again without: to ask for
+    each whether it is costs a fifth more.
     """
     fresh = open_cohort(executions, carried, now=now, wake_at=wake_at)
     run(
@@ -115,13 +116,11 @@ def record(
         next_runs,
         finished=JobStatus.FINISHED.value,
     )
-    write = partial(_insert, executions, fresh, now=now, wake_at=wake_at)
-    try:
-        with transaction.atomic():  # nearly always all are new, and to ask for each whether it is costs a fifth more
-            write()
+    if all_new:
+        _insert(executions, fresh, now=now, wake_at=wake_at)
         return list(executions)
-    except IntegrityError:
-        new = set(as_uuids(write(but="ON CONFLICT (id) DO NOTHING RETURNING id")))
+    known = "ON CONFLICT (id) DO NOTHING RETURNING id"
+    new = set(as_uuids(_insert(executions, fresh, now=now, wake_at=wake_at, but=known)))
     return [one for one in executions if one.id in new]
 
 

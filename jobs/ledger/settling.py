@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db import transaction
+
 from jobs.ledger.batch import HERE, as_uuid, change, run
 from jobs.ledger.claiming import HELD, Attempted
 from jobs.models import Attempt
@@ -48,15 +50,24 @@ def settle(outcomes: Sequence[Outcome]) -> list[Status | None]:
     """Write outcomes, and a row for each attempt made that did not complete; return what status each has led to.
 
     An outcome of a worker that lost its lease changes nothing, and leads to None. One that would be tried again, or
-    give up, ends as cancelled where that was asked for. Call it in a transaction.
+    give up, ends as cancelled where that was asked for. All are written, or none.
     """
-    completed = [one for one in outcomes if one.status is _COMPLETED]
     others = [one for one in outcomes if one.status is not _COMPLETED]
-    if completed and others:  # two statements, each of which locks in one order: together they would not
+    if not others:  # as nearly always: one statement, which is a transaction of its own
+        if _complete(outcomes) == len(outcomes):
+            return [_COMPLETED] * len(outcomes)
+        done = set(_which_completed(outcomes))
+        return [_COMPLETED if one[:2] in done else None for one in outcomes]
+    with transaction.atomic(savepoint=False):
+        return _settle_mixed(outcomes, others)
+
+
+def _settle_mixed(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> list[Status | None]:
+    """Two statements, each of which locks in one order. Together they would not, so all are locked first."""
+    completed = [one for one in outcomes if one.status is _COMPLETED]
+    if completed:
         run("SELECT count(*) FROM r", {"this": "uuid"}, [one[:1] for one in outcomes], only="true")
     all_completed = _complete(completed) == len(completed)
-    if all_completed and not others:
-        return [_COMPLETED] * len(outcomes)
     done = [one[:2] for one in completed] if all_completed else _which_completed(completed)
     moved = dict.fromkeys(done, _COMPLETED) | _end_otherwise(others)
     return [moved.get(one[:2]) for one in outcomes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from django.db import OperationalError
@@ -12,8 +13,10 @@ from django.utils import timezone
 from accounts.models import Tenant
 from jobs.models import Execution, Job
 from jobs.states import Status
+from scheduler_project.loop import in_a_thread
 from scheduling.due import record_due
 from scheduling.index import get_due_index
+from scheduling.poller import SHORTEST_REST
 from scheduling.processes import make_poller
 from tests.engine.system import together
 from tests.whole.processes import eventually
@@ -127,3 +130,48 @@ def test_a_poller_stops_also_while_the_database_is_away(system, new_job, recorde
     Execution.objects.update(wake_at=timezone.now() - SECOND)  # as it is in a while
     system.run_until(lambda: job.executions.filter(status=Status.COMPLETED))
     assert len(recorder.runs) == 1
+
+
+LONGEST = timedelta(seconds=30)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "shortest", "longest"),
+    [
+        (None, LONGEST, LONGEST),  # nothing is due
+        (timedelta(hours=1), LONGEST, LONGEST),
+        (timedelta(seconds=20), timedelta(seconds=10), timedelta(seconds=20.01)),
+        (timedelta(milliseconds=1), SHORTEST_REST, SHORTEST_REST),  # many may follow at once
+    ],
+)
+def test_an_idle_poller_rests_until_the_next_job_is_due(new_job, ahead, shortest, longest) -> None:
+    poller = make_poller()
+    assert poller.tick() == 0
+    if ahead is not None:
+        new_job({"type": "once", "run_at": (timezone.now() + ahead).isoformat()})
+
+    assert shortest <= poller.rest(LONGEST) <= longest
+
+
+def test_a_job_that_is_due_within_a_nap_is_not_kept_waiting_for_its_end(new_job) -> None:
+    poller, stop = make_poller(), Event()
+    job = new_job({"type": "once", "run_at": (timezone.now() + 2 * SECOND).isoformat()})
+    thread = in_a_thread(poller, interval=60 * SECOND, stop=stop, beats=False, rest=poller.rest)
+    try:
+        eventually(job.executions.exists)
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_due_time_that_was_recorded_before_keeps_no_other_from_being_recorded(due_jobs) -> None:
+    terms = {"now": timezone.now(), "misfire_grace": 60 * SECOND, "publish_patience": SECOND}
+    again, *others = due_jobs
+    record_due([again.id], **terms)
+    Job.objects.filter(pk=again.id).update(status=again.status, next_run_at=again.next_run_at)  # as by hand
+
+    recorded = record_due([job.id for job in due_jobs], **terms)
+
+    assert {one.job_id for one in recorded.executions} == {job.id for job in others}
+    assert recorded.next_due.keys() == {job.id for job in due_jobs}
+    assert_each_due_time_once(due_jobs)
