@@ -57,7 +57,11 @@ def read_costs() -> list[Costs]:
     )
     cores = latest["run"]["cores"]
     told = {"full": latest["contest"]["ours"], "one database": latest["database"]}
-    full, alone = (Costs(mode, cores, one["cpu_us"], one["executions_per_s"], *storage) for mode, one in told.items())
+    # What was not seen to use the processor at all is not among the kinds.
+    full, alone = (
+        Costs(mode, cores, {"Redis": 0.0, "RabbitMQ": 0.0} | one["cpu_us"], one["executions_per_s"], *storage)
+        for mode, one in told.items()
+    )
     steady = latest["steady"]
     round_s = price_of_a_round(steady["p50_s"], steady["per_s"] / full.measured_per_s)
     return [full._replace(round_s=round_s, burst_s=latest["contest"]["burst"]["all_started_s"]), alone]
