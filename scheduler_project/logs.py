@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import logging.config
+import os
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from contextvars import ContextVar
@@ -22,6 +23,30 @@ hide_within: ContextVar[Scrubber | None] = ContextVar("hide_within", default=Non
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 FORMS = ("auto", "json", "text")
+STANDARD_ERROR = 2
+
+
+class LineHandler(logging.Handler):
+    """Writes each line in one step, without a lock.
+
+    What runs handlers interrupts their threads between any two steps, so also between getting a lock and being bound to
+    give it back. Then whoever has something to tell would wait for ever, and with it what it was about to do.
+    """
+
+    def __init__(self, file: int = STANDARD_ERROR) -> None:
+        super().__init__()
+        self._file = file
+
+    def createLock(self) -> None:
+        self.lock = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = f"{self.format(record)}\n".encode(errors="backslashreplace")
+            while line:
+                line = line[os.write(self._file, line) :]
+        except Exception:
+            self.handleError(record)
 
 
 def configure_logging(*, level: str, form: str, traced: bool = False) -> None:
@@ -59,7 +84,7 @@ def configure_logging(*, level: str, form: str, traced: bool = False) -> None:
                     "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendered, _hide],
                 }
             },
-            "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+            "handlers": {"stderr": {"()": LineHandler, "formatter": "lines"}},
             "root": {"handlers": ["stderr"], "level": level},
             # pika tells every step of every connection attempt; what matters we say ourselves.
             # The same goes for OpenTelemetry, whenever a collector does not answer.

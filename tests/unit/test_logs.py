@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from scheduler_project.logs import configure_logging
+from execution.retry import Cancelled
+from execution.workshop.interruptible import Interruptible
+from scheduler_project.logs import LineHandler, configure_logging
 
 COLOUR = "\x1b["
 # One line of ours, and one of a library that knows nothing of ours.
@@ -98,3 +103,59 @@ def test_who_asks_for_documents_on_a_terminal_gets_them(tmp_path) -> None:
 def test_what_lines_cannot_look_like_is_refused_with_what_they_can(level, form, named) -> None:
     with pytest.raises(ImproperlyConfigured, match=f"{named}=.* is none of "):
         configure_logging(level=level, form=form)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Iterator[tuple[logging.Logger, Path]]:
+    """A logger that nobody else has, and the file that its lines go to."""
+    logger, path = logging.Logger("of its own"), tmp_path / "lines"
+    with path.open("wb") as file:
+        logger.addHandler(LineHandler(file.fileno()))
+        yield logger, path
+
+
+def test_whoever_is_interrupted_while_it_tells_something_keeps_nobody_from_telling_more(written) -> None:
+    logger, _ = written
+
+    def tell_for_ever() -> None:
+        while True:
+            logger.warning("from within")
+
+    for _ in range(20):
+        call, begun, over, told = Interruptible(), Event(), Event(), Event()
+
+        def work(call=call, begun=begun, over=over) -> None:
+            begun.set()
+            with suppress(Cancelled):
+                call.call(tell_for_ever)
+            over.wait(30)  # as a thread that waits for more work: whatever it has, it keeps
+
+        Thread(target=work, daemon=True).start()
+        assert begun.wait(5)
+        logger.warning("interrupted")  # as is said whenever somebody is: so both are at it just now
+        call.interrupt(Cancelled)
+        Thread(target=lambda told=told: (logger.warning("by the next"), told.set()), daemon=True).start()
+
+        assert told.wait(5)
+        over.set()
+
+
+def test_lines_that_threads_write_at_the_same_time_stay_whole(written) -> None:
+    logger, path = written
+    lines = [f"{number:>3} " + "x" * 6000 for number in range(200)]
+    threads = [Thread(target=lambda mine=lines[first::4]: [logger.warning(one) for one in mine]) for first in range(4)]
+
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sorted(path.read_text().splitlines()) == sorted(lines)
+
+
+def test_what_no_encoding_has_is_told_all_the_same(written) -> None:
+    logger, path = written
+
+    logger.warning("half of a sign: %s", "\ud83d")
+
+    assert path.read_text() == "half of a sign: \\ud83d\n"
