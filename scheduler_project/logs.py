@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from contextvars import ContextVar
+from threading import RLock
 from typing import Any
 
 import structlog
@@ -27,24 +28,33 @@ STANDARD_ERROR = 2
 
 
 class LineHandler(logging.Handler):
-    """Writes each line in one step, without a lock.
+    """Writes lines, and never keeps its lock.
 
-    What runs handlers interrupts their threads between any two steps, so also between getting a lock and being bound to
-    give it back. Then whoever has something to tell would wait for ever, and with it what it was about to do.
+    What runs handlers interrupts their threads between any two steps. The standard library gets the lock in one step
+    and is bound to give it back in the next: who is interrupted in between has it for ever, and whoever has something
+    to tell waits for it. In a `with` both are one step. (A lock is needed: a pipe mixes long lines that are written at
+    once. One thread may have it twice: a signal's own line can come in the middle of another.)
     """
 
     def __init__(self, file: int = STANDARD_ERROR) -> None:
         super().__init__()
         self._file = file
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        """In a copy of this process, whoever had the lock is missing."""
+        self._writing = RLock()
 
     def createLock(self) -> None:
-        self.lock = None
+        self.lock = None  # which the standard library would get and give back
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = f"{self.format(record)}\n".encode(errors="backslashreplace")
-            while line:
-                line = line[os.write(self._file, line) :]
+            with self._writing:
+                while line:
+                    line = line[os.write(self._file, line) :]
         except Exception:
             self.handleError(record)
 

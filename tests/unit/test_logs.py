@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -114,43 +117,99 @@ def written(tmp_path: Path) -> Iterator[tuple[logging.Logger, Path]]:
         yield logger, path
 
 
-def test_whoever_is_interrupted_while_it_tells_something_keeps_nobody_from_telling_more(written) -> None:
-    logger, _ = written
+@pytest.fixture
+def slowly_read() -> Iterator[logging.Logger]:
+    """A logger whose lines are read slowly, so that whoever writes a long one keeps the others waiting."""
+    logger, (ours, its) = logging.Logger("of its own"), os.pipe()
+    logger.addHandler(LineHandler(its))
 
-    def tell_for_ever() -> None:
+    def read() -> None:
+        while os.read(ours, 65536):
+            time.sleep(0.005)
+
+    reader = Thread(target=read)
+    reader.start()
+    yield logger
+    os.close(its)
+    reader.join()
+    os.close(ours)
+
+
+def test_whoever_is_interrupted_while_it_tells_something_keeps_nobody_from_telling_more(slowly_read) -> None:
+    logger = slowly_read
+
+    def tell_for_ever(begun: Event) -> None:
         while True:
             logger.warning("from within")
+            begun.set()
 
     for _ in range(20):
-        call, begun, over, told = Interruptible(), Event(), Event(), Event()
+        call, begun, ended, over, told = Interruptible(), Event(), Event(), Event(), Event()
 
-        def work(call=call, begun=begun, over=over) -> None:
-            begun.set()
+        def work(call=call, begun=begun, ended=ended, over=over) -> None:
             with suppress(Cancelled):
-                call.call(tell_for_ever)
-            over.wait(30)  # as a thread that waits for more work: whatever it has, it keeps
+                call.call(partial(tell_for_ever, begun))
+            ended.set()
+            over.wait(60)  # as a thread that waits for more work: whatever it has, it keeps
 
-        Thread(target=work, daemon=True).start()
+        thread = Thread(target=work, daemon=True)
+        thread.start()
         assert begun.wait(5)
-        logger.warning("interrupted")  # as is said whenever somebody is: so both are at it just now
+        logger.warning("interrupted" + "!" * 200_000)  # as is said whenever somebody is: so the other waits just now
         call.interrupt(Cancelled)
+        while not ended.wait(0.1):
+            call.interrupt(Cancelled)
         Thread(target=lambda told=told: (logger.warning("by the next"), told.set()), daemon=True).start()
 
         assert told.wait(5)
         over.set()
-
-
-def test_lines_that_threads_write_at_the_same_time_stay_whole(written) -> None:
-    logger, path = written
-    lines = [f"{number:>3} " + "x" * 6000 for number in range(200)]
-    threads = [Thread(target=lambda mine=lines[first::4]: [logger.warning(one) for one in mine]) for first in range(4)]
-
-    for thread in threads:
-        thread.start()
-    for thread in threads:
         thread.join()
 
-    assert sorted(path.read_text().splitlines()) == sorted(lines)
+
+def test_long_lines_that_threads_write_into_a_pipe_at_the_same_time_stay_whole() -> None:
+    logger, (ours, its) = logging.Logger("of its own"), os.pipe()
+    logger.addHandler(LineHandler(its))
+    lines = [f"{number:>3} " + "x" * 6000 for number in range(200)]  # more than a pipe keeps whole by itself
+
+    def write(mine: list[str]) -> None:
+        for line in mine:
+            logger.warning(line)
+
+    threads = [Thread(target=write, args=[lines[first::4]]) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    with os.fdopen(ours) as reader:
+        read = [reader.readline().removesuffix("\n") for _ in lines]
+    for thread in threads:
+        thread.join()
+    os.close(its)
+
+    assert sorted(read) == sorted(lines)
+
+
+def test_a_copy_of_a_process_that_was_just_writing_can_write_too(written) -> None:
+    logger, path = written
+    [handler] = logger.handlers
+    writing, copied = Event(), Event()
+
+    def write() -> None:
+        with handler._writing:
+            writing.set()
+            copied.wait(30)
+
+    thread = Thread(target=write)
+    thread.start()
+    assert writing.wait(5)
+    if not (child := os.fork()):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(5)
+        logger.warning("from the copy")
+        os._exit(0)
+    copied.set()
+    thread.join()
+
+    assert os.waitpid(child, 0)[1] == 0
+    assert path.read_text() == "from the copy\n"
 
 
 def test_what_no_encoding_has_is_told_all_the_same(written) -> None:
