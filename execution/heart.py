@@ -6,7 +6,7 @@ The same query tells what is no longer ours, and what a person wants to end.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Event, Thread
 
 import structlog
@@ -60,8 +60,8 @@ class Heart:
     def _run(self) -> None:
         while not self._stopped.wait(pause := self._pause()):
             try:
-                before = self.clock.now() - timedelta(seconds=JUST_CLAIMED * pause)
-                self.beat([one for one in self.held() if (began := one[0].started_at) is None or began <= before])
+                leases, now, moment = self.held(), self.clock.now(), timedelta(seconds=JUST_CLAIMED * pause)
+                self.beat([one for one in leases if not _was_claimed_within(moment, one[0], now)])
             except Exception as error:
                 logger.warning("heart.beat_failed", error=str(error), remedy="tried again at the next beat")
                 connections.close_all()
@@ -70,3 +70,9 @@ class Heart:
     def _pause(self) -> float:
         shortest = min((lease.total_seconds() for _, lease in self.held()), default=LONGEST_PAUSE)
         return min(LONGEST_PAUSE, shortest / BEATS_A_LEASE)
+
+
+def _was_claimed_within(moment: timedelta, claim: Claim, now: datetime) -> bool:
+    """Whether it is that new. One that is still to come is not: the clock was put back, perhaps by hours."""
+    began = claim.started_at
+    return began is not None and timedelta() <= now - began < moment

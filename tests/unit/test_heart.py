@@ -67,8 +67,17 @@ def test_what_was_only_just_claimed_is_left_alone(beaten) -> None:
     assert all(ids == [old.id] for ids in beaten)
 
 
-def test_what_was_only_just_claimed_is_extended_before_its_lease_ends_even_if_a_beat_is_lost(beaten) -> None:
-    pause = LEASE / heart.BEATS_A_LEASE
-    longest_unsaid = heart.JUST_CLAIMED * pause + pause
+def test_what_was_only_just_claimed_is_extended_at_the_next_beat_or_the_one_after(beaten) -> None:
+    new = claimed()
 
-    assert longest_unsaid + pause < LEASE
+    beats_for(lambda: [new], 0.9)
+
+    assert beaten and beaten[0] == [new.id]
+
+
+def test_what_was_claimed_before_the_clock_was_put_back_is_still_looked_after(beaten) -> None:
+    claimed_in_future = claimed(ago=-30)
+
+    beats_for(lambda: [claimed_in_future], 0.9)
+
+    assert len(beaten) >= 2
