@@ -37,6 +37,8 @@ class Interruptible:
         Nearly nobody is interrupted, so nothing is locked for it. Here the thread is noted first and then it is asked
         whether an end is wanted; there it is the other way round. So one of the two always sees the other.
         """
+        if self._wanted is not None:
+            raise self._wanted  # nobody has seen a thread yet, so nothing is on its way to be waited for
         ended = False
         try:
             self._thread = threading.get_ident()

@@ -36,6 +36,15 @@ def test_one_that_was_interrupted_before_it_began_is_not_made() -> None:
     assert made == []
 
 
+def test_those_that_were_interrupted_before_they_began_keep_no_thread_waiting(monkeypatch) -> None:
+    monkeypatch.setattr(interruptible, "_await_it", lambda: pytest.fail("nothing is on its way to such a call"))
+    call = Interruptible()
+    call.interrupt(Cancelled)
+
+    with pytest.raises(Cancelled):
+        call.call(lambda: None)
+
+
 def test_the_first_reason_counts() -> None:
     call = Interruptible()
     call.interrupt(LeaseLost)
@@ -109,7 +118,8 @@ def test_one_that_ends_just_as_it_is_interrupted_waits_for_that(monkeypatch) -> 
 
     def raise_slowly(thread: int, why: type[Interrupted]) -> None:
         ending.set()
-        time.sleep(0.05)  # by now the function has returned
+        while call._thread is not None:  # then the function has returned
+            time.sleep(0.001)
         raise_in_thread(thread, why)
 
     monkeypatch.setattr(interruptible, "raise_in_thread", raise_slowly)
@@ -124,10 +134,11 @@ def test_one_that_ends_just_as_it_is_interrupted_waits_for_that(monkeypatch) -> 
             outside.append(error)
 
     thread = on_a_thread(work)
-    begun.wait(5)
+    assert begun.wait(5)
     call.interrupt(Cancelled)
-    thread.join(5)
+    thread.join(30)
 
+    assert not thread.is_alive()
     assert outside == []
 
 
