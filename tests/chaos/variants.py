@@ -25,7 +25,7 @@ def pop_without_lease() -> None:
     """Taking a due job off the index removes it instead of hiding it, and no sweep brings it back."""
     from scheduling.index import redis
 
-    redis.LEASE = redis.LEASE.replace("redis.call('ZADD', KEYS[2], lease_until, job)", "")
+    redis.LEASE = _without(redis.LEASE, "redis.call('ZADD', KEYS[2], unpack(leased))")
     _no_sweep()
 
 
@@ -132,7 +132,7 @@ def no_derived_id() -> None:
         with transaction.atomic():
             next_runs = [ledger.NextRun(one.job_id, None) for one in executions]
             ledger.record(executions, next_runs, now=now, wake_at=now + publish_patience)
-        return due.Recorded(executions, dict.fromkeys(leased))
+        return due.Recorded(executions, dict.fromkeys(leased), [])
 
     RedisDueIndex.lease = lease  # type: ignore[method-assign]
     poller.record_due = record_due
@@ -173,7 +173,7 @@ def no_wipe_marker() -> None:
     """An emptied Redis is taken for one with nothing due, and no sweep helps out."""
     from scheduling.index import redis
 
-    redis.LEASE = redis.LEASE.replace("if left == -2 then return false end", "")
+    redis.LEASE = _without(redis.LEASE, "if left == -2 then return false end")
     _no_sweep()
 
 
@@ -210,16 +210,25 @@ def _no_sweep() -> None:
     poller.restore_overdue = lambda *arguments, **options: 0
 
 
+def _without(script: str, what: str) -> str:
+    if what not in script:
+        raise LookupError(f"The script has changed: it does not say {what!r} any more.")
+    return script.replace(what, "")
+
+
 def _rewrite(ledger: ModuleType, old: str, new: str) -> None:
     """Change the statements of a part of the ledger."""
     if old not in getsource(ledger):
         raise LookupError(f"{ledger.__name__} has changed: nothing there says {old!r} any more.")
-    original = ledger.run
+    for name in {"run", "change"} & vars(ledger).keys():
+        setattr(ledger, name, _rewriting(getattr(ledger, name), old, new))
 
-    def run(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
+
+def _rewriting(original: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
+    def execute(statement: str, columns: Any, rows: Any, **rest: Any) -> Any:
         return original(statement.replace(old, new), columns, rows, **rest)
 
-    ledger.run = run  # type: ignore[attr-defined]
+    return execute
 
 
 VARIANTS: dict[str, Callable[[], None]] = {
