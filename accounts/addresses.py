@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
 
-NETWORK = 64  # bits of an IPv6 address that are one household's: whoever has it has all of it
+NETWORK = 56  # bits of an IPv6 address that are one customer's: providers give a household 256 networks of 64 bits
 
 
 def address_of(request: HttpRequest) -> str:
-    """The address of whoever asks, or the network of it; empty where there is none.
+    """The client's address, or the network of it; empty where there is none."""
+    return address_in(request.META)
 
-    What proxies append to `X-Forwarded-For` is believed for as many of them as the settings say stand before us.
-    Anything further left was written by the client itself.
+
+def address_in(environ: Mapping[str, Any]) -> str:
+    """The same, of a WSGI environ.
+
+    What proxies append to `X-Forwarded-For` is believed for as many of them as `TRUSTED_PROXIES` says stand before us.
+    Anything further left was written by the client itself. Where the trusted entry is not an address, the peer's is
+    used: a client must not escape limits by an address that cannot be read.
     """
-    address = request.META.get("REMOTE_ADDR", "")
+    peer = environ.get("REMOTE_ADDR", "")
+    forwarded = ""
     if settings.TRUSTED_PROXIES:
-        hops = [hop.strip() for hop in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
-        address = hops[-min(settings.TRUSTED_PROXIES, len(hops))] or address
-    return _network(address)
+        hops = environ.get("HTTP_X_FORWARDED_FOR", "").split(",")
+        forwarded = hops[-min(settings.TRUSTED_PROXIES, len(hops))]
+    return _network(forwarded) or _network(peer)
 
 
 def _network(text: str) -> str:
     try:
-        address = ip_address(text)
+        address = ip_address(text.strip())
     except ValueError:
         return ""
     if isinstance(address, IPv6Address):

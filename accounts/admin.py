@@ -30,6 +30,7 @@ class PunctualUserAdmin(UserAdmin, ModelAdmin):
 class TenantAdmin(ModelAdmin):
     list_display = ["name", "id", "created_at"]
     search_fields = ["name"]
+    ordering = ["name", "id"]  # pages of what is looked up while typing neither repeat nor miss a tenant
     inlines = [MembershipInline]
     show_full_result_count = False
 

@@ -6,4 +6,4 @@ class AccountsConfig(AppConfig):
     verbose_name = "People"
 
     def ready(self) -> None:
-        from accounts import checks  # noqa: F401  (registers them)
+        from accounts import revoking  # noqa: F401  (registers what revokes)

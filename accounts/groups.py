@@ -1,7 +1,7 @@
 """Who may do what in the admin, as three groups that each have all of the one before.
 
 To look: every list and page. To operate: run, pause, resume, cancel, backfill, replay, discard. To administer: make,
-change and delete jobs, and say who belongs where. Superusers need none of them.
+change and delete jobs and alert rules, and say who belongs where. Superusers need none of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LOOK = (
 _OPERATE = (*_LOOK, "jobs.operate_job", "jobs.operate_execution")
 _ADMINISTER = (
     *_OPERATE,
-    *("jobs.add_job", "jobs.change_job", "jobs.delete_job"),
+    *(f"jobs.{verb}_{noun}" for noun in ("job", "alertrule") for verb in ("add", "change", "delete")),
     *(f"accounts.{verb}_{noun}" for noun in ("tenant", "membership") for verb in ("view", "add", "change", "delete")),
     *("accounts.view_user",),  # and no more: whoever may change users could make themselves anything
 )

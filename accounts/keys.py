@@ -13,11 +13,12 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import NamedTuple
 
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import ApiKey, Membership, Tenant, User
 from accounts.models.api_key import Scope
-from accounts.quota import QuotaExceeded
+from accounts.quota import QuotaExceeded, take_turn
 from accounts.standing import key_with_standing
 
 FORM = re.compile(r"punctual_([0-9a-f]{12})_([A-Za-z0-9_-]{43})", re.ASCII)
@@ -35,6 +36,7 @@ class NewKey(NamedTuple):
     text: str
 
 
+@transaction.atomic
 def create_key(
     *,
     tenant: Tenant,
@@ -45,6 +47,7 @@ def create_key(
     rate_limit: int | None = None,
 ) -> NewKey:
     """Make a key that speaks for `tenant` in its creator's name."""
+    take_turn(tenant)
     used = ApiKey.objects.for_tenant(tenant).usable(timezone.now())[: MOST_KEYS + 1].count()
     if used >= MOST_KEYS:
         raise QuotaExceeded("api_keys", limit=MOST_KEYS, used=used, remedy="Revoke one that is not needed any more.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.db import transaction
 from django.utils import timezone
 from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import RefreshToken
@@ -30,8 +31,16 @@ class Pair(NamedTuple):
     refresh: str
 
 
+@transaction.atomic
 def sign_in(user: User) -> Pair:
-    """Begin a family. Those of the user that are over are cleared away: nobody else would."""
+    """Begin a family; delete those of the user that have expired. Raises SignInAgain.
+
+    The row is locked, with the password as it was read. A password that changes meanwhile either ended before, and the
+    old one begins nothing, or comes after, and ends the family begun here.
+    """
+    current = User.objects.select_for_update(no_key=True).filter(pk=user.pk, password=user.password, is_active=True)
+    if not list(current.values_list("pk")):
+        raise SignInAgain("The password has just changed. Sign in again.")
     user.token_families.over(timezone.now()).delete()
     family = TokenFamily(user=user)
     token = _token(user.pk, family)

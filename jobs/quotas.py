@@ -4,8 +4,8 @@ Asked where jobs and runs are made, so the API, the admin and bulk calls obey al
 nothing. With one, the tenant's row is locked for the rest of the transaction, so that of two who take the last place
 one does, and what is there is counted along an index, no further than the quota itself.
 
-Only what people ask for is refused: a run by hand, a backfill, a new job that is due today. What a schedule makes is
-counted, but goes on: a job that was accepted runs.
+Only what people ask for is refused: a run by hand, a backfill, a replay, a new job that is due today. What a schedule
+makes is counted, but goes on: a job that was accepted runs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from django.conf import settings
 from pydantic_core import to_json
 
 from accounts.models import Tenant
-from accounts.quota import QuotaExceeded
-from jobs.models import Execution, Job
+from accounts.quota import QuotaExceeded, take_turn
+from jobs.models import AuditEvent, Execution, Job
+from jobs.states import Cause
 
 DAY = timedelta(days=1)
 
@@ -93,35 +94,43 @@ def admit(outcomes: list[Any], *, tenant: Tenant, now: datetime) -> list[Job]:
     return [outcome for outcome in outcomes if isinstance(outcome, Job)]
 
 
-def check_change(job: Job, changes: dict[str, Any], next_run_at: datetime | None) -> None:
-    """Raises QuotaExceeded for a payload too large, or one active job too many. Call it as `admit`."""
+def check_change(job: Job, changes: dict[str, Any], next_run_at: datetime | None, *, now: datetime) -> None:
+    """Raises QuotaExceeded for a payload too large, one active job or one run too many. Call it as `admit`."""
     if "payload" in changes:
         check_payload(job.tenant, changes["payload"])
-    if next_run_at is not None and job.next_run_at is None:
-        Room(job.tenant).take_place()
+    if next_run_at is None:
+        return
+    room, tomorrow = Room(job.tenant), _today(now) + DAY
+    counted_today = job.next_run_at is not None and job.next_run_at < tomorrow
+    if next_run_at < tomorrow and not counted_today:  # otherwise one could be run again and again by changing it
+        room.take_runs(1, now=now)
+    if job.next_run_at is None:
+        room.take_place()
 
 
 def _limit(own: int | None, otherwise: int) -> int:
     return otherwise if own is None else own
 
 
-def _lock(tenant: Tenant) -> None:
-    # Not the whole row: whoever stores a job only needs to know that the tenant stays.
-    Tenant.objects.select_for_update(no_key=True).only("pk").get(pk=tenant.pk)
-
-
 def _active(tenant: Tenant, limit: int) -> int:
-    _lock(tenant)
+    take_turn(tenant)
     return Job.objects.for_tenant(tenant).scheduled().order_by()[: limit + 1].count()
 
 
 def _runs_today(tenant: Tenant, now: datetime, limit: int) -> int:
-    """What was recorded for today, and the jobs whose next start is still to come today."""
-    _lock(tenant)
+    """What was recorded for today, what was backfilled and replayed today, and jobs with a start still to come today.
+
+    The due times of a backfill are past, and so are those of most replays. The audit trail has the number of both by
+    the day on which they were asked for; no index of executions has that day.
+    """
+    take_turn(tenant)
     today = _today(now)
-    recorded = Execution.objects.for_tenant(tenant).due_between(today, today + DAY).not_skipped()
+    own = Execution.objects.for_tenant(tenant).not_skipped()
+    recorded = own.due_between(today, today + DAY).exclude(cause=Cause.BACKFILL)
     ahead = Job.objects.for_tenant(tenant).due(today + DAY - datetime.resolution)
-    return recorded.order_by()[: limit + 1].count() + ahead.order_by()[: limit + 1].count()
+    asked_for = AuditEvent.objects.filter(tenant=tenant, action__in=("backfill", "replay"), at__gte=today).order_by()
+    counts = asked_for.values_list("after__count", flat=True)[: limit + 1]
+    return sum(counts) + sum(found.order_by()[: limit + 1].count() for found in (recorded, ahead))
 
 
 def _today(now: datetime) -> datetime:

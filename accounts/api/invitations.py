@@ -15,6 +15,7 @@ from accounts import inviting
 from accounts.api.pagination import LatestFirst
 from accounts.api.scoped import OfTenant, PeopleOnly
 from accounts.api.tenants import OwnTenantSerializer
+from accounts.links import link_to
 from accounts.models import Invitation, Membership
 from accounts.teams import check_owner
 from accounts.tenancy import tenant_named
@@ -31,8 +32,8 @@ class InvitationSerializer(serializers.ModelSerializer):
 
 
 class NewInvitationSerializer(InvitationSerializer):
-    token = serializers.CharField(help_text="To accept it with. It is shown now and never again.")
-    mailed = serializers.BooleanField(help_text="Whether the token went to the address; if not, pass it on yourself.")
+    token = serializers.CharField(help_text="Accepts the invitation. It is not shown again.")
+    mailed = serializers.BooleanField(help_text="Whether a mail was sent to the address. If not, pass the token on.")
 
     class Meta(InvitationSerializer.Meta):
         fields = [*InvitationSerializer.Meta.fields, "token", "mailed"]
@@ -66,16 +67,19 @@ class InvitationsView(OfTenant):
     @extend_schema(
         operation_id="invite",
         tags=["tenants"],
-        summary="Invite whoever has an address, as an owner",
-        description="The token is mailed to the address, and shown in this answer and never again.",
+        summary="Invite the person with an email address, as an owner",
+        description=(
+            "A link is mailed to the address. The token in this answer is for passing on by other means; it is not "
+            "shown again. Accepting with the mailed one also verifies the address."
+        ),
         request=WantedInvitationSerializer,
-        responses={201: NewInvitationSerializer, **problems(400, 401, 403, 404)},
+        responses={201: NewInvitationSerializer, **problems(400, 401, 403, 404, 429)},
     )
     def post(self, request: Request, tenant_id: str) -> Response:
         check_owner(self.own)
         sent = WantedInvitationSerializer(data=request.data)
         sent.is_valid(raise_exception=True)
-        invitation, token, mailed = inviting.invite(self.own, **sent.validated_data)
+        invitation, token, mailed = inviting.invite(self.own, link=_link(request), **sent.validated_data)
         shown = InvitationSerializer(invitation).data | {"token": token, "mailed": mailed}
         return Response(shown, status=status.HTTP_201_CREATED)
 
@@ -102,7 +106,7 @@ class AcceptView(APIView):
         operation_id="accept_invitation",
         tags=["tenants"],
         summary="Accept an invitation to your address",
-        description="Who belongs to the tenant already stays what they are in it.",
+        description="The role of a user who is a member already does not change.",
         request=AcceptanceSerializer,
         responses={200: OwnTenantSerializer, **problems(400, 401, 403, 404)},
     )
@@ -111,3 +115,7 @@ class AcceptView(APIView):
         sent.is_valid(raise_exception=True)
         membership = inviting.accept(sent.validated_data["token"], user=request.user)
         return Response(OwnTenantSerializer(membership).data)
+
+
+def _link(request: Request) -> inviting.Link:
+    return lambda token: link_to(request._request, "invitation", token=token)

@@ -20,7 +20,7 @@ from accounts.models import ApiKey
 from accounts.models.api_key import Scope
 from accounts.tenancy import HEADER, membership_for, tenant_named
 from jobs.api.problem_schema import problems
-from jobs.api.strict import BodySerializer
+from jobs.api.strict import BodySerializer, BoundedListField
 
 MOST_REQUESTS = 10_000_000  # a minute: more than any machine asks
 TENANT = OpenApiParameter(
@@ -65,7 +65,7 @@ class NewKeySerializer(KeySerializer):
 
 class WantedKeySerializer(BodySerializer):
     name = serializers.CharField(max_length=100, help_text="What it is for.")
-    scopes = serializers.ListField(
+    scopes = BoundedListField(
         child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=2, help_text="What it may do."
     )
     expires_at = serializers.DateTimeField(required=False, allow_null=True, help_text="Without one, never.")

@@ -47,7 +47,7 @@ class MemberView(OfTenant):
         operation_id="change_role",
         tags=["tenants"],
         summary="Change what somebody is in a tenant, as an owner",
-        description="The last owner stays one: 409.",
+        description="The last owner stays one: 409. Worker keys and invitations that a former owner made are revoked.",
         parameters=[MEMBER],
         request=NewRoleSerializer,
         responses={200: MemberSerializer, **problems(400, 401, 403, 404, 409)},
@@ -62,7 +62,8 @@ class MemberView(OfTenant):
         operation_id="remove_member",
         tags=["tenants"],
         summary="Remove somebody from a tenant, as an owner, or leave it",
-        description="The API keys that they made for it end. The last owner cannot leave: 409.",
+        description="The API keys, worker keys and invitations that they made for it are revoked. "
+        "The last owner cannot leave: 409.",
         parameters=[MEMBER],
         responses={204: None, **problems(401, 403, 404, 409)},
     )

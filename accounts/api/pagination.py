@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.utils.dateparse import parse_datetime
-
 from jobs.api.pagination import NewestFirst
 
 
@@ -15,10 +13,7 @@ class ByTime(NewestFirst):
     ordering = "created_at"
 
     def read_position(self, position: str) -> datetime:
-        instant = parse_datetime(position)
-        if instant is None or instant.tzinfo is None:
-            raise ValueError("no time that a page of ours starts at")
-        return instant
+        return self.read_instant(position)
 
 
 class LatestFirst(ByTime):

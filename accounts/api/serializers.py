@@ -35,15 +35,18 @@ class RegistrationSerializer(serializers.ModelSerializer):
     )
     email = serializers.EmailField(required=True, max_length=254)
     password = TextField(write_only=True, max_length=128, trim_whitespace=False)
+    invitation = TextField(
+        write_only=True, required=False, max_length=200, help_text="The token of an invitation to this address."
+    )
     tenant = serializers.SerializerMethodField(help_text="Your personal tenant: what you create belongs to it.")
 
     class Meta:
         model = User
-        fields = ["id", "username", "email", "password", "tenant"]
+        fields = ["id", "username", "email", "password", "invitation", "tenant"]
         read_only_fields = ["id"]
 
     def get_tenant(self, user: User) -> TenantSerializer(read_only=True):  # type: ignore[valid-type]
-        return TenantSerializer(user.tenants.first()).data
+        return TenantSerializer(user.tenants.order_by("memberships__created_at", "memberships__id").first()).data
 
     def validate(self, attributes: dict) -> dict:
         try:

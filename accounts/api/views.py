@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import attempts, services, tokens
+from accounts import attempts, registration, tokens, verification
 from accounts.api.serializers import (
     TAKEN,
     CredentialsSerializer,
@@ -24,6 +24,8 @@ from accounts.api.serializers import (
     TokenPairSerializer,
 )
 from accounts.authentication import TokenAuthentication
+from accounts.links import link_to
+from accounts.models import User
 from jobs.api.problem_schema import problems
 
 
@@ -42,19 +44,31 @@ class Open(APIView):
         operation_id="register",
         tags=["auth"],
         summary="Create a user and their personal tenant",
+        description=(
+            "The setting `REGISTRATION` decides who may: anybody (`open`), people with an invitation (`invited`), or "
+            "nobody (`closed`)."
+        ),
         auth=[],
-        responses={201: RegistrationSerializer, **problems(400, 429)},
+        responses={201: RegistrationSerializer, **problems(400, 403, 404, 429)},
     )
 )
 class RegisterView(Open, generics.CreateAPIView):
     serializer_class = RegistrationSerializer
 
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        token = request.data.get("invitation") if isinstance(request.data, dict) else None
+        registration.admit(request._request, token if isinstance(token, str) else "")
+        return super().create(request, *args, **kwargs)
+
     def perform_create(self, serializer: RegistrationSerializer) -> None:
-        attempts.count_registration(self.request._request)
         try:
-            serializer.instance = services.register(**serializer.validated_data)
+            serializer.instance = registration.sign_up(**serializer.validated_data)
         except IntegrityError:  # somebody was quicker
             raise ValidationError({"username": [TAKEN]}) from None
+        request = self.request._request
+        verification.request_first_proof(
+            serializer.instance, link=lambda token: link_to(request, "verify-address", token=token)
+        )
 
 
 class TokenView(Open):
@@ -71,8 +85,8 @@ class TokenView(Open):
         user = authenticate(request._request, **_read(CredentialsSerializer, request))
         if user is None:
             attempts.check_sign_in(request._request)
-            raise AuthenticationFailed("No active user has this name and password. Check both.")
-        return Response(tokens.sign_in(user)._asdict())
+            raise AuthenticationFailed("Incorrect username or password.")
+        return Response(_signed_in(user))
 
 
 class RefreshView(Open):
@@ -114,6 +128,13 @@ class LogoutView(Open):
         else:
             raise NotAuthenticated("Send the refresh token in the body, or an access token as Authorization.")
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _signed_in(user: User) -> dict[str, str]:
+    try:
+        return tokens.sign_in(user)._asdict()
+    except tokens.SignInAgain as error:
+        raise AuthenticationFailed(str(error)) from None
 
 
 def _sign_out(refresh: str) -> None:

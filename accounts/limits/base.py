@@ -22,16 +22,22 @@ class BucketsUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """`limit` at once, and as many again in each `period`, evenly."""
+    """`limit` at once, and as many again in each `period`, evenly. A draw takes `cost`, or all there ever is."""
 
     name: str
     limit: int  # at least one
     period: timedelta
+    cost: int = 1
 
     @property
     def step(self) -> int:
         """Microseconds for one to come back."""
         return max(1, self.period // MICROSECOND // self.limit)
+
+    @property
+    def taken(self) -> int:
+        """Microseconds for what a draw takes to come back."""
+        return self.step * min(self.cost, self.limit)
 
     @property
     def span(self) -> int:
@@ -41,7 +47,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """What became of a wish for one token, and what is left."""
+    """What became of a wish for tokens, and what is left."""
 
     allowance: Allowance
     admitted: bool
@@ -58,7 +64,7 @@ class Draw:
     @property
     def retry_after(self) -> int:
         """Seconds until there is one again: at least one second, since nobody counts in less."""
-        return max(1, ceil((self.full_in + self.allowance.step - self.allowance.span) / 1_000_000))
+        return max(1, ceil((self.full_in + self.allowance.taken - self.allowance.span) / 1_000_000))
 
 
 class Buckets(ABC):

@@ -40,11 +40,11 @@ class DatabaseBuckets(Buckets):
         for one in allowances:
             _run("UPDATE accounts_bucket SET full_at = full_at - %(step)s WHERE name = %(name)s", _values(one))
 
-    def sweep(self) -> None:
+    def sweep(self, most: int = SWEPT) -> None:
         """Clear away some buckets that have long been full."""
         full = Bucket.objects.filter(full_at__lt=_own_clock() - 3_600_000_000).order_by("full_at")
         # Asked again: one of these may have been taken from a moment ago.
-        full.filter(pk__in=list(full.values_list("pk", flat=True)[:SWEPT])).delete()
+        full.filter(pk__in=list(full.values_list("pk", flat=True)[:most])).delete()
 
 
 def _at_once(allowances: Sequence[Allowance]) -> list[tuple]:
@@ -73,7 +73,7 @@ def _in_process(allowances: Sequence[Allowance]) -> list[tuple]:
 def _values(allowance: Allowance, n: int | str = "") -> dict[str, Any]:
     # What is left must not look taken because of that. Half a step more is no further token.
     span = allowance.span + min(WAITED, allowance.step // 2)
-    return {f"name{n}": allowance.name, f"step{n}": allowance.step, f"span{n}": span}
+    return {f"name{n}": allowance.name, f"step{n}": allowance.taken, f"span{n}": span}
 
 
 def _own_clock() -> int:

@@ -59,7 +59,7 @@ class RedisBuckets(Buckets):
 
     def take(self, allowances: Sequence[Allowance]) -> list[Draw]:
         keys = [self._prefix + one.name for one in allowances]
-        arguments = [number for one in allowances for number in (one.step, one.span)]
+        arguments = [number for one in allowances for number in (one.taken, one.span)]
         answers = self._ask(lambda: self._take(keys=keys, args=arguments))
         drawn = zip(allowances, answers[::2], answers[1::2], strict=False)
         return [Draw(allowance, bool(admitted), full_in) for allowance, admitted, full_in in drawn]

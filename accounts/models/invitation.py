@@ -6,9 +6,10 @@ import uuid
 from datetime import datetime
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models.people import Membership, Tenant, User
+from accounts.models.people import Membership, Tenant, User, owned_by
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
@@ -16,18 +17,26 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         return self.filter(tenant=tenant)
 
     def open(self, now: datetime) -> InvitationQuerySet:
-        """Those that can still be accepted."""
-        return self.filter(accepted_at=None, expires_at__gt=now)
+        """Those that can still be accepted: nobody is let in by a person who could not invite anybody now."""
+        return self.filter(owned_by("invited_by"), accepted_at=None, expires_at__gt=now)
+
+    def with_token(self, digest: str) -> InvitationQuerySet:
+        return self.filter(Q(digest=digest) | Q(mailed_digest=digest))
 
 
 class Invitation(models.Model):
-    """Its token is stored as a hash only; withdrawn, it is gone."""
+    """Its tokens are stored as hashes only; withdrawn, it is gone.
+
+    The mailed token differs from the one that the owner is shown: to bring the mailed one proves that its bearer reads
+    the address.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="invitations")
     email = models.EmailField(max_length=254)
     role = models.CharField(max_length=10, choices=Membership.Role.choices, default=Membership.Role.MEMBER)
-    digest = models.CharField(max_length=64, unique=True)
+    digest = models.CharField(max_length=64, unique=True)  # of the token that the owner is shown
+    mailed_digest = models.CharField(max_length=64, unique=True, null=True, blank=True)  # of the mailed one, if any
     invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()

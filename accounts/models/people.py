@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
+from django.db.models import Exists, OuterRef
 
 if TYPE_CHECKING:
     from accounts.models.api_key import ApiKey
@@ -26,14 +27,59 @@ class Standing(NamedTuple):
 class User(AbstractUser):
     """A person who signs in. Owns nothing: jobs belong to a tenant."""
 
+    # The address that its owner has proved to read. Any change of `email` makes the two differ, which means unverified.
+    verified_email = models.EmailField(
+        max_length=254,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Verified while it equals the email address.",
+    )
+
+    sign_outs = models.PositiveIntegerField(default=0, db_default=0, editable=False)  # everywhere: ends all sessions
+
     standing: Standing | None = None  # where it was read together with the user
 
+    @classmethod
+    def normalize_username(cls, username: str) -> str:
+        """The name in its normal form. One that is too long to be anybody's stays as it is.
+
+        The cost of the normal form is quadratic in the number of combining characters, and strangers send names.
+        """
+        too_long = isinstance(username, str) and len(username) > cls._meta.get_field("username").max_length
+        return username if too_long else super().normalize_username(username)
+
+    @property
+    def has_verified_address(self) -> bool:
+        return bool(self.email) and self.verified_email == self.email
+
+    def note_verified(self, address: str) -> None:
+        """Note that the user reads mail to `address`. Guarded: the user may have another address by now."""
+        if type(self).objects.filter(pk=self.pk, email=address).update(verified_email=address):
+            self.verified_email = address
+
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Whoever sets a new password signs out everywhere: the old one may be why."""
-        changed = self._password is not None and not self._state.adding
-        super().save(*args, **kwargs)
-        if changed:
-            self.token_families.all().delete()
+        """Save; a new password, or none any more, signs out everywhere: the old one may have leaked."""
+        changed = not self._state.adding and (self._password is not None or not self.has_usable_password())
+        # The row is locked from the first statement on, so that a sign-in with the old password either ended before,
+        # and loses its tokens here, or finds the new password: see `accounts.tokens.sign_in`.
+        with transaction.atomic():
+            super().save(*args, **kwargs)
+            if changed:
+                self.token_families.all().delete()
+
+    @transaction.atomic
+    def sign_out_everywhere(self) -> None:
+        """End every session and every token, on all devices."""
+        type(self).objects.filter(pk=self.pk).update(sign_outs=models.F("sign_outs") + 1)
+        self.refresh_from_db(fields=["sign_outs"])  # else a later save of this object would undo it
+        self.token_families.all().delete()
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """What a session must know. Django's own until the first sign-out everywhere: an upgrade ends no session."""
+        usual = super()._get_session_auth_hash(secret)
+        return f"{usual}.{self.sign_outs}" if self.sign_outs else usual
 
 
 def check_senders(value: Any) -> None:
@@ -56,6 +102,9 @@ class Tenant(models.Model):
         "The system's own sender is always allowed.",
     )
     rate_limit = models.PositiveIntegerField(null=True, blank=True, help_text=f"Requests a minute. {OF_SETTINGS}")
+    mail_rate = models.PositiveIntegerField(
+        null=True, blank=True, help_text=f"Recipients of its mails, an hour. {OF_SETTINGS}"
+    )
     max_active_jobs = models.PositiveIntegerField(
         null=True, blank=True, help_text=f"Jobs that have a due time ahead. {OF_SETTINGS}"
     )
@@ -93,3 +142,9 @@ class Membership(models.Model):
     @property
     def owns(self) -> bool:
         return self.role == self.Role.OWNER
+
+
+def owned_by(maker: str) -> Exists:
+    """Whether the user in this column is now an active owner of the row's tenant."""
+    owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True)
+    return Exists(owners.filter(tenant=OuterRef("tenant"), user=OuterRef(maker)))

@@ -12,6 +12,8 @@ from accounts.keys import create_key
 from accounts.models import ApiKey, Invitation
 from execution.models import WorkerKey
 from execution.worker_keys import make_worker_key
+from jobs.idempotency import fingerprint
+from jobs.models import IdempotencyKey
 from scheduler_project import settings as shipped
 from tests.conftest import PASSWORD
 
@@ -44,6 +46,13 @@ def test_no_row_of_any_table_holds_one(secrets) -> None:
 
     assert {name for name, secret in secrets.items() if secret in stored} == set()
     assert "dora@example.com" in stored  # it would have been seen
+
+
+def test_a_secret_cannot_be_guessed_from_what_is_kept_of_a_request(api) -> None:
+    body = {"task": "http_request", "payload": {"url": "https://example.com/", "headers": {"Authorization": "4711"}}}
+    assert api.post("/api/v1/jobs", body, HTTP_IDEMPOTENCY_KEY="k-1").status_code == 201
+
+    assert IdempotencyKey.objects.get().fingerprint != fingerprint("create_job", body)
 
 
 def test_what_opens_a_door_has_256_random_bits_and_is_kept_as_its_hash(secrets) -> None:

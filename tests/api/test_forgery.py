@@ -57,3 +57,14 @@ def test_no_page_takes_a_form_that_it_did_not_draw(signed_in) -> None:
 def test_the_api_does_not_know_the_session_of_a_browser(signed_in) -> None:
     assert signed_in.get("/api/v1/jobs").status_code == 401
     assert signed_in.post("/api/v1/jobs", {}).status_code == 401
+
+
+def test_a_form_is_taken_with_the_token_of_the_cookie_and_with_no_other(alice: User) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    client.get("/keys")
+    token = client.cookies["csrftoken"].value
+    key = {"name": "deploys", "scopes": ["read"], "days": "30"}
+
+    assert client.post("/keys", {**key, "csrfmiddlewaretoken": token[::-1]}).status_code == 403
+    assert client.post("/keys", {**key, "csrfmiddlewaretoken": token}).status_code == 200

@@ -46,15 +46,27 @@ def test_whoever_has_the_address_and_the_token_joins(invite, charlie, team) -> N
     assert of_charlie.get("/api/v1/jobs", headers={"x-tenant-id": str(team.pk)}).status_code == 200
 
 
-def test_the_token_goes_to_the_address_and_is_kept_as_a_hash(api, invitations) -> None:
+def test_a_token_is_mailed_to_the_address_and_stored_as_a_hash(api, invitations) -> None:
     shown = api.post(invitations, {"email": "dora@example.com"}).json()
 
     [sent] = mail.outbox
     assert shown["mailed"] is True and sent.to == ["dora@example.com"]
-    assert re.search(r"^ {4}(\S+)$", sent.body, re.M)[1] == shown["token"]
-    assert shown["token"] not in str(vars(Invitation.objects.get()))
+    mailed = re.search(r"^ {4}([^\s/]+)$", sent.body, re.M)[1]
+    assert f"/invitation?token={mailed}\n" in sent.body
+    assert shown["token"] not in sent.body, "the owner's token proves nothing about who reads the address"
+    for token in (mailed, shown["token"]):
+        assert token not in str(vars(Invitation.objects.get()))
     [listed] = api.get(invitations).json()["results"]
     assert listed["email"] == "dora@example.com" and "token" not in listed and "digest" not in listed
+
+
+def test_a_tenants_name_adds_no_lines_to_the_mail(api, team, invitations) -> None:
+    api.patch(f"/api/v1/tenants/{team.pk}", {"name": "Alice\n\nYour account is locked.\u2028Open attacker.example\n\n"})
+
+    api.post(invitations, {"email": "dora@example.com"})
+
+    first, *_ = mail.outbox[0].body.splitlines()
+    assert first.endswith("to Alice Your account is locked. Open attacker.example on Punctual, as member.")
 
 
 @override_settings(EMAIL_BACKEND="django.core.mail.backends.smtp.EmailBackend", EMAIL_HOST="127.0.0.1", EMAIL_PORT=9)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.test import override_settings
+from django.test import Client, override_settings
 from rest_framework.test import APIClient
 
+from accounts.inviting import invite
 from accounts.models import Membership
 from accounts.teams import LastOwner, remove_member
 from tests.conftest import client_of
@@ -56,6 +57,28 @@ def test_tenants_without_end_are_refused_with_the_remedy(api) -> None:
 
     assert answer.status_code == 403
     assert answer.json()["quota"] == {"name": "tenants", "limit": 2, "used": 2, "wanted": 1}
+
+
+@override_settings(TENANTS_PER_USER=2)
+def test_nobody_is_made_an_owner_of_more_tenants_than_they_may_create(api, alice, bob, team, members) -> None:
+    of_bob = client_of(bob)
+    second = of_bob.post("/api/v1/tenants", {"name": "second"}).json()["id"]
+
+    answer = api.patch(f"{members}/{bob.pk}", {"role": "owner"})
+    assert answer.status_code == 403 and answer.json()["quota"]["name"] == "tenants"
+    assert role_of(bob, team) == "member"
+
+    remove_member(bob.memberships.get(tenant=team), bob.pk)
+    invited = invite(alice.memberships.get(), email=bob.email, role="owner", link=str)
+    answer = of_bob.post("/api/v1/invitations/accept", {"token": invited.token})
+    assert answer.status_code == 403 and answer.json()["quota"]["name"] == "tenants"
+    browser = Client()
+    browser.force_login(bob)
+    assert "tenants is 2" in browser.post("/invitation", {"token": invited.token}).content.decode()
+    assert role_of(bob, team) is None
+
+    Membership.objects.filter(user=bob, tenant=second).delete()
+    assert of_bob.post("/api/v1/invitations/accept", {"token": invited.token}).json()["role"] == "owner"
 
 
 def test_members_are_listed_for_members(bob, alice, members) -> None:

@@ -86,3 +86,12 @@ class BucketsContract:
         drawn = self.buckets.take([own, shared])
 
         assert [(draw.allowance, draw.admitted) for draw in drawn] == [(own, True), (shared, False)]
+
+    def test_a_draw_takes_what_it_costs_and_never_more_than_there_ever_is(self) -> None:
+        name = f"tenant:{uuid4()}"
+        costly, cheap = Allowance(name, 5, LONG, cost=3), Allowance(name, 5, LONG)
+
+        assert self.buckets.take([costly])[0].remaining == 2
+        assert not self.admitted(costly)
+        assert self.admitted(cheap)
+        assert self.admitted(Allowance(f"tenant:{uuid4()}", 5, LONG, cost=100))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,4 +61,32 @@ def test_every_address_is_judged_as_by_the_full_check(address) -> None:
 
 @given(st.emails() | st.from_regex(r"[a-z0-9._+-]{1,9}@[a-z0-9.-]{1,12}", fullmatch=True))
 def test_any_address_is_judged_as_by_the_full_check(address) -> None:
+    assert verdict(Address, address) == verdict(EmailStr, address)
+
+
+# The full check takes minutes for a hundred of the longest, and each call of it keeps other threads waiting.
+COMBINING = "\u0300\u0316" * 1_000
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"a{COMBINING}@example.com",
+        f"a@a{COMBINING}.com",
+        f"a{COMBINING}",
+        f"A <a{COMBINING}@b.de>",
+        f"a{COMBINING}@b <c",
+    ],
+)
+def test_a_long_address_of_combining_characters_is_refused_at_once(address) -> None:
+    began = time.process_time()
+
+    assert verdict(Address, address).startswith("value is not a valid email address")
+    assert time.process_time() - began < 0.1
+
+
+@pytest.mark.parametrize(
+    "address", ["дора@example.com", "Дора Новак " * 9 + "<дора@münchen.de>", "é" * 64 + "@example.com", "дора"]
+)
+def test_addresses_of_other_letters_are_judged_as_by_the_full_check(address) -> None:
     assert verdict(Address, address) == verdict(EmailStr, address)

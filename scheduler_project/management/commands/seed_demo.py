@@ -1,22 +1,30 @@
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from accounts import demo
 from accounts.models import User
 from accounts.services import register_admin
 from jobs.demo.jobs import create_demo_jobs
 
-NAME = "admin"
-
 
 class Command(BaseCommand):
-    help = "Creates the demo admin and demo jobs. Only in embedded mode: elsewhere a known password is a hole."
+    help = "Creates the demo admin and demo jobs, in embedded mode and for this machine only: the password is known."
 
     def handle(self, **options):
         if not settings.EMBEDDED:
             self.stdout.write("Not embedded: no demo admin. Create yours with `manage.py createsuperuser`.")
             return
-        admin = User.objects.filter(username=NAME).first()
+        if why := demo.exposure():
+            raise CommandError(
+                f"No demo admin: {why}, so others can reach this server, and everybody knows the demo's password. "
+                "Create your own admin: python manage.py createsuperuser"
+            )
+        admin = User.objects.filter(username=demo.NAME).first()
         if admin is None:
-            admin = register_admin(username=NAME, email="admin@example.com", password=NAME)
+            admin = register_admin(username=demo.NAME, email="admin@example.com", password=demo.PASSWORD)
+        if settings.DEMO:
+            settings.DEMO_SEEDED.touch()
         jobs = create_demo_jobs(admin.tenants.first(), admin)
-        self.stdout.write(f"Demo: sign in as {NAME} / {NAME}; {jobs} new demo job(s). For trying it out only.")
+        self.stdout.write(
+            f"Demo: sign in as {demo.NAME} / {demo.PASSWORD}; {jobs} new demo job(s). For trying it out only."
+        )
