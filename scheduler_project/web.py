@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from threading import Event
 
 START_PATIENCE = 60.0  # seconds for the first answer
@@ -32,18 +33,20 @@ class WebServer:
     def url(self) -> str:
         return f"http://{self.host}:{self.port}"
 
-    def start(self) -> None:
+    def start(self, **env: str) -> None:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((self.host, self.port))
             except OSError as error:
                 raise PortTaken(
-                    f"Port {self.port} on {self.host} cannot be used: {error.strerror}. Choose another with PORT=…"
+                    f"Port {self.port} on {self.host} cannot be used: {error.strerror}. "
+                    "Choose another with `make run PORT=…` or `run_all --port …`."
                 ) from None
         how = [self.host, str(self.port), str(self.threads), str(self.workers)]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "scheduler_project.serve", *how],
+            env=os.environ | env,
             stdin=subprocess.PIPE,  # closed when we are gone: that ends it too
             start_new_session=True,  # Ctrl-C reaches us alone, and we end it in its turn
         )
@@ -67,8 +70,8 @@ class WebServer:
         if self._process is None:
             return
         self._process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_PATIENCE)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)  # its workers too
-            self._process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)  # its workers too: they outlive a server that was killed
+        self._process.wait()

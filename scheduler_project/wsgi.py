@@ -12,8 +12,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "scheduler_project.settings")
 application = get_wsgi_application()
 get_resolver().url_patterns  # noqa: B018  reads every address, and so loads every page before the first request
 
-from scheduler_project.checks import workers_that_count_together  # noqa: E402  of models, which are there only now
+from scheduler_project.checks import findings_at_web_start  # noqa: E402  of models, which are there only now
 
-for told in workers_that_count_together():  # a web server has nobody who makes checks
-    structlog.get_logger(__name__).warning("metrics.of_one_worker", fact=told.msg, remedy=told.hint)
+for told in findings_at_web_start():
+    event = f"settings.{told.id}"  # as the doctor names it
+    structlog.get_logger(__name__).warning(event, fact=told.msg, remedy=told.hint)
 keep_what_is_loaded()

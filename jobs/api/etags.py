@@ -17,10 +17,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from jobs.models import Job
+from jobs.numbers import WHOLE_NUMBER
 
 ANY = "*"
 TAG = re.compile(r'(W/)?"([^"]*)"')
-VERSION = re.compile(r"(\d{1,9})-[0-9a-f]+")
+VERSION = re.compile(rf"({WHOLE_NUMBER})-[0-9a-f]+", re.ASCII)
 
 
 def tagged(

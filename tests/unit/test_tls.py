@@ -30,6 +30,7 @@ class Authority:
         own = self._builder(self._name, self._key, until=datetime.now(UTC) + DAY).add_extension(
             x509.BasicConstraints(ca=True, path_length=None), critical=True
         )
+        own = own.add_extension(_may_sign(), critical=True)
         self.file = folder / "authority.pem"
         self.file.write_bytes(own.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
@@ -60,7 +61,16 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(datetime.now(UTC) - 10 * DAY)
             .not_valid_after(until)
+            # Python 3.13 and later ask for what RFC 5280 does.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )
+
+
+def _may_sign() -> x509.KeyUsage:
+    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    rest = dict.fromkeys((*unused, "digital_signature", "encipher_only", "decipher_only"), False)
+    return x509.KeyUsage(key_cert_sign=True, crl_sign=True, **rest)
 
 
 @pytest.fixture

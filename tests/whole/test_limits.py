@@ -24,6 +24,7 @@ from tests.whole.processes import eventually, start
 pytestmark = pytest.mark.skipif(not settings.EMBEDDED, reason="shown in embedded mode")
 
 ENV = {"EXTRA_APPS": "tests.chores", "RETRY_BASE": "0.1", "ISOLATE_HANDLERS": "true", "END_GRACE": "0.7"}
+ENV |= {"HANDLER_MEMORY_MIB": "300"}
 
 
 def start_executor() -> subprocess.Popen[str]:
@@ -99,6 +100,62 @@ def test_a_handler_that_kills_its_process_runs_out_of_attempts_and_hurts_nobody(
         assert execution.status == Status.COMPLETED
         assert execution.attempt - execution.forgiven == 1  # whatever happened to them was not counted
     assert all(process.poll() is None for process in daemons)
+
+
+def pids(executor: subprocess.Popen[str]) -> list[int]:
+    """Of the processes that handlers run in."""
+    [nursery] = children(executor.pid)
+    return children(nursery)
+
+
+def test_a_handler_that_takes_all_memory_fails_alone_and_its_neighbours_are_not_counted(run, daemons) -> None:
+    warm = run("together")
+    eventually(lambda: ended(warm))
+    neighbours = [run("nap", {"seconds": 1}) for _ in range(3)]
+    hoarder = run("hoard")
+    later = [run("together") for _ in range(10)]
+
+    eventually(lambda: ended(hoarder))
+
+    assert hoarder.status == Status.FAILED and "HANDLER_MEMORY_MIB" in hoarder.error
+    outcomes = list(hoarder.attempts.order_by("number").values_list("outcome", flat=True))
+    assert outcomes == [AttemptOutcome.CRASHED, AttemptOutcome.FAILED, AttemptOutcome.FAILED]
+    assert hoarder.attempt - hoarder.forgiven == 2, "the first, which was not alone, does not count"
+    for execution in [*neighbours, *later]:
+        eventually(lambda execution=execution: ended(execution))
+        assert execution.status == Status.COMPLETED and execution.attempt - execution.forgiven == 1
+        assert not execution.attempts.filter(outcome=AttemptOutcome.FAILED).exists()
+    eventually(lambda: warm.result not in pids(daemons[1]))  # its process was replaced
+    assert all(process.poll() is None for process in daemons)
+
+
+def test_in_a_batch_what_takes_all_memory_fails_and_its_neighbours_do_not(run, daemons) -> None:
+    first = run("shares", {"seconds": 1})  # those behind it wait for each other
+    batch = [run("shares") for _ in range(3)]
+    hoarder = run("shares", {"greedy": True})
+    batch += [run("shares") for _ in range(3)]
+
+    eventually(lambda: ended(hoarder))
+
+    assert hoarder.status == Status.FAILED and hoarder.attempt - hoarder.forgiven == 2
+    for execution in [first, *batch]:
+        eventually(lambda execution=execution: ended(execution))
+        assert execution.status == Status.COMPLETED and execution.attempt - execution.forgiven == 1
+        assert not execution.attempts.filter(outcome=AttemptOutcome.FAILED).exists()
+
+
+def test_a_handlers_process_has_limited_memory_and_is_ended_before_others(run, daemons) -> None:
+    there = run("together")
+    eventually(lambda: ended(there))
+    process = Path(f"/proc/{there.result}")
+
+    limits = (process / "limits").read_text()
+
+    [limit] = [line.split()[3] for line in limits.splitlines() if line.startswith("Max data size")]
+    assert 300 * 2**20 <= int(limit) < 3_000 * 2**20
+    assert int((process / "oom_score_adj").read_text()) >= 500
+    parent = (Path(f"/proc/{daemons[1].pid}") / "limits").read_text()
+    assert f"Max data size             {limit}" not in parent, "the executor itself is not limited"
 
 
 def test_an_executor_that_can_make_no_processes_any_more_ends_and_loses_nothing(run, daemons) -> None:
