@@ -11,6 +11,8 @@ from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils import timezone
 
+from scheduler_project.private import private_folder, write_private
+
 logger = structlog.get_logger(__name__)
 
 
@@ -19,9 +21,9 @@ class FolderBackend(BaseEmailBackend):
 
     def send_messages(self, messages: Sequence[EmailMessage]) -> int:
         folder = settings.MAIL_FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         for message in messages:
             path = folder / f"{timezone.now():%Y%m%d-%H%M%S-%f}-{uuid4().hex[:8]}.eml"
-            path.write_bytes(message.message().as_bytes())
+            write_private(path, message.message().as_bytes())
             logger.info("mail.written", to=message.recipients(), subject=message.subject, file=str(path))
         return len(messages)

@@ -15,11 +15,13 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from jobs.documents import storable_text
+from jobs.redaction import cleaned_start
 from jobs.states import Level
 
 PAUSE = 0.1  # seconds between two words of progress: nobody reads faster
 LONGEST_LINE = 8192  # characters
 LONGEST_MESSAGE = 200  # characters, of progress
+SPARE = 1000  # characters of a longer text that are cleaned besides
 LEVELS = tuple(level.value for level in Level)
 
 
@@ -78,7 +80,7 @@ class Voice:
     def log(self, text: Any, level: str) -> None:
         if level not in LEVELS:
             raise ValueError(f"{level!r} is no level. Choose one of {', '.join(LEVELS)}.")
-        line = _bounded(self._clean(storable_text(str(text))), LONGEST_LINE)
+        line = self._cleaned(text, LONGEST_LINE)
         size = len(line.encode())
         if self._lines >= self._bounds.lines or self._size + size > self._bounds.size:
             self._dropped += 1
@@ -87,11 +89,15 @@ class Voice:
         self._size += size
         self._hear(Line(next(self._numbers), self._now(), level, line))
 
+    def _cleaned(self, told: Any, longest: int) -> str:
+        text = cleaned_start(self._clean, storable_text(str(told)), longest + SPARE)
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
     def progress(self, fraction: float, message: Any) -> None:
         done = round(float(fraction), 4) if math.isfinite(fraction) else -1.0
         if not 0 <= done <= 1:
             raise ValueError(f"Progress of {fraction} is not between 0 and 1. Say which part is done, such as 0.4.")
-        words = _bounded(self._clean(storable_text(str(message))), LONGEST_MESSAGE)
+        words = self._cleaned(message, LONGEST_MESSAGE)
         self._unsaid = Step(next(self._numbers), self._now(), done, words)
         self.catch_up()
 
@@ -114,7 +120,3 @@ class Voice:
                 f"{self._bounds.size} bytes are kept (LOG_LINES, LOG_BYTES)."
             )
             self._hear(Line(next(self._numbers), self._now(), "warning", told))
-
-
-def _bounded(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

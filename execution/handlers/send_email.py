@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
-from execution.mail.letters import senders_of, written
+from accounts import mail_rates
+from accounts.mail_rights import UNVERIFIED, MailRights, check_may_mail, mail_rights
+from execution.destinations import MustWait
+from execution.mail.letters import written
+from execution.mail.meter import MAX_WORK, Meter
 from execution.mail.payload import Email
 from execution.mail.post import Post
 from execution.registry import Run, task
-from execution.retry import Cancelled
+from execution.retry import Cancelled, GiveUpNow
+from jobs.clock import DatabaseClock
+
+SHARE = MAX_WORK // 2  # units of work of one tenant's templates in a batch: some tenths of a second
+NEXT_BATCH = timedelta(seconds=1)
+CLOCK = DatabaseClock(or_own=True)
 
 
 def mail_server(email: Email) -> str:
@@ -19,20 +32,61 @@ def mail_server(email: Email) -> str:
     return f"smtp://{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
 
 
-@task("send_email", payload=Email, batch=True, batch_size=100, destination=mail_server, shared_destination=True)
+@task(
+    "send_email",
+    payload=Email,
+    batch=True,
+    batch_size=100,
+    destination=mail_server,
+    shared_destination=True,
+    check_tenant=check_may_mail,
+)
 def send_email(emails: list[Email], runs: list[Run]) -> Iterator[dict[str, Any] | BaseException]:
     """Send each mail through the configured server, and tell what it said of each."""
-    senders = senders_of({run.tenant_id for email, run in zip(emails, runs, strict=True) if email.sender})
+    if settings.MAIL_RATE_PER_RECIPIENT:  # first: nobody goes on with a generator that has answered for all
+        mail_rates.sweep(sum(len(email.recipients) for email in emails))
+    shares = Shares(runs)
+    rights = mail_rights({run.tenant_id for run in runs})
     with Post() as post:
         for email, run in zip(emails, runs, strict=True):
-            yield _sent(email, run, senders.get(run.tenant_id, []), post)
+            yield _sent(email, run, rights[run.tenant_id], post, shares)
 
 
-def _sent(email: Email, run: Run, senders: list[str], post: Post) -> dict[str, Any] | BaseException:
+class Shares:
+    """How much of a batch the templates of each tenant may take, so that other tenants' mails do not wait for them."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._shared = len({run.tenant_id for run in runs}) > 1
+        self._used: Counter[UUID] = Counter()
+
+    @contextmanager
+    def metered(self, tenant: UUID) -> Iterator[Meter]:
+        """What counts the work for one mail. Raises MustWait where the tenant's share is used up."""
+        if self._shared and self._used[tenant] >= SHARE:
+            raise MustWait(
+                "the templates of this tenant's mails took their share of this batch", CLOCK.now() + NEXT_BATCH
+            )
+        meter = Meter()
+        try:
+            yield meter
+        finally:
+            self._used[tenant] += meter.work
+
+
+def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares) -> dict[str, Any] | BaseException:
     if run.cancelled:
         return Cancelled("it was not sent")
+    if not rights.verified:
+        return GiveUpNow(UNVERIFIED)
     try:
-        refused = post.send(written(email, run, senders), last=run.last_attempt)
+        if email.context is None:
+            message = written(email, run, rights.senders)
+        else:
+            with shares.metered(run.tenant_id) as meter:
+                message = written(email, run, rights.senders, meter)
+        if wait := mail_rates.wait_for(run.tenant_id, email.recipients, rights):
+            return MustWait("waiting: too many mails of this tenant, or to this address", CLOCK.now() + wait)
+        refused = post.send(message, last=run.last_attempt)
     except Exception as error:
         return error
     for recipient, answer in refused.items():

@@ -1,7 +1,8 @@
 """Django templates out of a payload: strangers' text, so they see their own data and nothing else.
 
 They have no loaders, no tags or filters but those that shape text, and no way from a value to its methods or
-attributes: a dot leads to a member of a JSON object or array, or nowhere. Steps, time and size are bounded.
+attributes: a dot leads to a member of a JSON object or array, or nowhere. The templates of one mail have one budget:
+for reading them, of characters, tags and filters; for filling them in, of work and memory (see `execution.mail.meter`).
 """
 
 from __future__ import annotations
@@ -11,78 +12,128 @@ from typing import Any
 from django.template import Context, Engine, TemplateSyntaxError
 from django.template.base import (
     FilterExpression,
-    Lexer,
     Node,
     NodeList,
     Parser,
     Template,
-    TextNode,
     Token,
+    TokenType,
     Variable,
     VariableDoesNotExist,
 )
+from django.template.defaulttags import ForNode, NowNode, RegroupNode
 
-from execution.mail.filters import Meter, TemplateTooLarge, allowed, meter
+from execution.mail.filters import LABOR, allowed
+from execution.mail.lexing import LinearLexer
+from execution.mail.meter import Counted, Meter, TemplateTooLarge, current_meter, metered
 
-LONGEST_SOURCE = 200_000  # characters
-MOST_TAGS = 2_000
-DEEPEST = 30  # tags within tags
+MAX_SOURCE = 400_000  # characters, of all templates of a mail
+MAX_TAGS = 3_000  # tags, values and filters, of all templates of a mail: each costs 10 µs to read
+MAX_DEPTH = 30  # tags within tags
 VIEWS = ("items", "keys", "values")  # of a JSON object, for loops
 
 
 class BadTemplate(ValueError):
-    """It cannot be read, or not be filled in."""
+    """It cannot be read, or not be filled in. `field` is the part of the mail that it is."""
+
+    def __init__(self, told: str, field: str = "") -> None:
+        super().__init__(told)
+        self.field = field
+
+
+class Drafts:
+    """The templates of one mail, by field. BadTemplate if one of them is none, or all are more than they should be."""
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        budget = Budget()
+        self._drafts = {field: Draft(source, budget, field) for field, source in sources.items()}
+
+    def fill_in(self, data: dict[str, Any], meter: Meter) -> dict[str, str]:
+        return {field: draft.fill_in(data, meter, autoescape=field == "html") for field, draft in self._drafts.items()}
+
+
+class Budget:
+    """What may be read of the templates of one mail."""
+
+    def __init__(self) -> None:
+        self._characters = MAX_SOURCE
+        self._tags = MAX_TAGS
+
+    def take_source(self, source: str) -> None:
+        self._characters -= len(source)
+        if self._characters < 0:
+            raise TemplateSyntaxError(f"the templates have more than {MAX_SOURCE:,} characters together.")
+
+    def take_tags(self, count: int = 1) -> None:
+        self._tags -= count
+        if self._tags < 0:
+            raise TemplateSyntaxError(f"the templates have more than {MAX_TAGS:,} tags and filters together.")
 
 
 class Draft:
-    """A template that can be filled in. BadTemplate if it is none, or more than it should be."""
+    """One template, read at the cost of the mail's budget."""
 
-    def __init__(self, source: str, *, autoescape: bool) -> None:
-        if len(source) > LONGEST_SOURCE or sum(source.count(mark) for mark in ("{%", "{{", "|")) > MOST_TAGS:
-            raise BadTemplate(f"has more than {LONGEST_SOURCE:,} characters, or {MOST_TAGS:,} tags and filters.")
-        self._autoescape = autoescape
+    def __init__(self, source: str, budget: Budget, field: str = "") -> None:
+        self._field = field
         try:
-            self._template = _Template(source, engine=ENGINE)
-        except TemplateSyntaxError as error:
-            raise BadTemplate(f"is no template: {error}") from None
+            with metered(Meter()):  # `verbatim` is filled in as it is read
+                budget.take_source(source)
+                self._template = _Template(source, budget)
+        except (TemplateSyntaxError, TemplateTooLarge) as error:
+            raise BadTemplate(f"is not a valid template: {str(error)[:LONGEST_TOLD]}", field) from None
         except RecursionError:
-            raise BadTemplate("is nested too deeply.") from None
+            raise BadTemplate("is nested too deeply.", field) from None
 
-    def fill_in(self, data: dict[str, Any]) -> str:
-        context = Context(data, autoescape=self._autoescape, use_l10n=False, use_tz=False)
-        token = meter.set(Meter())
+    def fill_in(self, data: dict[str, Any], meter: Meter, *, autoescape: bool) -> str:
+        context = Context(data, autoescape=autoescape, use_l10n=False, use_tz=False)
         try:
-            return str(self._template.render(context))
+            with metered(meter):
+                return str(self._template.render(context))
         except TemplateTooLarge as error:
-            raise BadTemplate(str(error)) from None
+            raise BadTemplate(f"cannot be filled in: {error}", self._field) from None
+        except MemoryError:
+            raise  # another handler may have used the memory: the runner finds out which one
         except Exception as error:
-            raise BadTemplate(f"cannot be filled in: {type(error).__name__}: {error}") from error
-        finally:
-            meter.reset(token)
+            told = f"cannot be filled in: {type(error).__name__}: {error}"
+            raise BadTemplate(told[:LONGEST_TOLD], self._field) from error
 
 
 class _Template(Template):
+    def __init__(self, source: str, budget: Budget) -> None:
+        self._budget = budget
+        super().__init__(source, engine=ENGINE)
+
     def compile_nodelist(self) -> NodeList:
-        return _Parser(Lexer(self.source).tokenize(), {}, [LIBRARY], self.origin).parse()
+        tokens = LinearLexer(self.source).tokenize()
+        self._budget.take_tags(sum(token.token_type in COUNTED for token in tokens))
+        return _Parser(tokens, self._budget, self.origin).parse()
 
 
 class _Parser(Parser):
-    _depth = 0
+    def __init__(self, tokens: list[Token], budget: Budget, origin: Any) -> None:
+        super().__init__(tokens, {}, [LIBRARY], origin)
+        self._budget = budget
+        self._depth = 0
 
     def parse(self, parse_until: Any = None) -> NodeList:
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise TemplateSyntaxError(f"tags are nested more than {DEEPEST} deep.")
+        if self._depth > MAX_DEPTH:
+            raise TemplateSyntaxError(f"tags are nested more than {MAX_DEPTH} deep.")
         try:
             return super().parse(parse_until)
         finally:
             self._depth -= 1
 
     def extend_nodelist(self, nodelist: NodeList, node: Node, token: Token) -> None:
-        super().extend_nodelist(nodelist, node if isinstance(node, TextNode) else _Metered(node, token), token)
+        if isinstance(node, ForNode):
+            node.sequence = _Sequence(node.sequence)
+        elif isinstance(node, RegroupNode):
+            node.target = _Sequence(node.target)
+        super().extend_nodelist(nodelist, _Metered(node, token), token)
 
     def compile_filter(self, token: str) -> FilterExpression:
-        expression = super().compile_filter(token)
+        self._budget.take_tags(1 + token.count("|"))
+        expression = _Expression(token, self)
         expression.var = _confined(expression.var)
         expression.filters = [
             (function, [(lookup, _confined(value)) for lookup, value in args]) for function, args in expression.filters
@@ -98,10 +149,32 @@ class _Metered(Node):
         node.token = token
 
     def render(self, context: Context) -> str:
-        meter.get().step()
+        current_meter().step(LABOR if isinstance(self.node, NowNode) else 1)
         text = self.node.render(context)
-        meter.get().made(text)
+        current_meter().made(text)
         return text
+
+
+class _Expression(FilterExpression):
+    """A value with its filters, and what it costs to write it out or to compare it."""
+
+    __slots__ = ()
+
+    def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
+        value = super().resolve(context, ignore_failures)
+        current_meter().look_through(value)
+        return value
+
+
+class _Sequence:
+    """An expression whose value is gone through."""
+
+    def __init__(self, expression: FilterExpression) -> None:
+        self._expression = expression
+
+    def resolve(self, context: Context, ignore_failures: bool = False) -> Any:
+        value = self._expression.resolve(context, ignore_failures)
+        return Counted(value) if isinstance(value, (str, list, tuple, dict)) else value
 
 
 class _Data(Variable):
@@ -135,6 +208,8 @@ def _confined(value: Any) -> Any:
     return _Data(value.var) if isinstance(value, Variable) else value
 
 
+COUNTED = (TokenType.BLOCK, TokenType.COMMENT)  # a value is counted with its filters
+LONGEST_TOLD = 400  # characters: Django quotes what it cannot read
 LIBRARY = allowed()
 ENGINE = Engine(dirs=[], app_dirs=False, loaders=[], libraries={}, builtins=[], autoescape=True)
 ENGINE.template_builtins = [LIBRARY]

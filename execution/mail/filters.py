@@ -3,19 +3,21 @@
 Django's own are taken by name, so that one added in a later version has to be looked at first. Left out on purpose are
 those that load or reach for things (load, include, extends, url, debug), those whose output a short argument makes
 huge (center, ljust, rjust, stringformat, lorem), and those that take long over text made for it (urlize, striptags).
+All others are charged to the mail's budget (see `execution.mail.meter`).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from functools import wraps
 from typing import Any
+from unicodedata import combining, normalize
 
 from django.template import Library
 from django.template.defaultfilters import register as django_filters
 from django.template.defaulttags import register as django_tags
+
+from execution.mail.meter import MAX_MADE, TemplateTooLarge, current_meter
 
 TAGS = [
     "autoescape",
@@ -76,65 +78,74 @@ FILTERS = [
     "wordwrap",
     "yesno",
 ]
-LARGEST = 1_000_000  # characters, or members, of anything a template makes
-LONGEST = 2.0  # seconds for a template: nobody writes one that takes a tenth of it
-MOST_STEPS = 100_000
-MOST_DIGITS = 50  # after a decimal point
-
-
-class TemplateTooLarge(Exception):
-    """The template makes too much, or takes too long."""
-
-
-class Meter:
-    """What one rendering has used so far."""
-
-    def __init__(self) -> None:
-        self._ends_at = time.monotonic() + LONGEST
-        self._steps = 0
-        self._made = 0
-
-    def step(self) -> None:
-        self._steps += 1
-        if self._steps > MOST_STEPS or time.monotonic() > self._ends_at:
-            raise TemplateTooLarge("it takes too many steps. Loop over less, or prepare the text before.")
-
-    def made(self, text: str) -> None:
-        self._made += len(text)
-        if self._made > LARGEST:
-            raise TemplateTooLarge(f"it makes more than {LARGEST:,} characters. Send less, or link to the rest.")
-
-
-meter: ContextVar[Meter] = ContextVar("meter")
+# These look at what a value is or how long it is, and not at all that is in it.
+SHALLOW = frozenset(
+    ("add", "default", "default_if_none", "divisibleby", "first", "last", "length", "pluralize", "yesno")
+)
+# These look at each character in Python code.
+SLOW = frozenset(
+    ("make_list", "phone2numeric", "slugify", "title", "truncatechars", "unordered_list", "urlencode", "wordwrap")
+)
+SLOWNESS = 8  # times a fast filter's cost for a character
+LABORIOUS = frozenset(("filesizeformat", "floatformat"))  # whatever the value
+LABOR = 5  # times another filter's cost
+NORMALIZING = ("slugify", "truncatechars")  # by Unicode's rules, in a time that grows with the square of these
+MAX_MARKS = 30  # combining characters in a row: what Unicode calls stream-safe; no language needs as many
+MAX_DIGITS = 50  # after a decimal point
+MAX_ARGUMENT = 1_000  # characters, of an argument that is not shown as text
+LONGEST_ESCAPE = 6  # characters that one becomes in HTML
+TEXT_ARGUMENTS = ("add", "default", "default_if_none", "join", "yesno")
 
 
 def _metered(function: Callable[..., Any]) -> Callable[..., Any]:
+    name = function.__name__.removesuffix("_filter")
+    shallow, times = name in SHALLOW, SLOWNESS if name in SLOW else 1
+    steps = LABOR if name in LABORIOUS else 1
+
     @wraps(function)
     def metered(value: Any, *args: Any, **options: Any) -> Any:
-        meter.get().step()
-        _check_arguments(function.__name__, value, args)
+        meter = current_meter()
+        meter.step(steps)
+        if not shallow:
+            meter.look_through(value, times)
+        _check_arguments(name, value, args)
         result = function(value, *args, **options)
-        if isinstance(result, (str, list, tuple)) and len(result) > LARGEST:
-            raise TemplateTooLarge(f"one of its values has more than {LARGEST:,} parts.")
+        meter.made(result)
         return result
 
     return metered
 
 
 def _check_arguments(name: str, value: Any, args: tuple[Any, ...]) -> None:
-    """Refuse what would be huge before it is made."""
-    size = len(value) if isinstance(value, (str, list, tuple, dict)) else 0
-    if name == "join" and args and size * len(str(args[0])) > LARGEST:
+    """Refuse what would be huge, or take long, before it is made."""
+    parts = len(value) if name == "join" and isinstance(value, (str, list, tuple, dict)) else 0
+    if parts * sum(len(str(arg)) for arg in args) * LONGEST_ESCAPE > MAX_MADE:
         raise TemplateTooLarge("what `join` puts between the parts is too long.")
-    if name == "floatformat" and any(digits > MOST_DIGITS for digits in _numbers(args)):
-        raise TemplateTooLarge(f"`floatformat` has at most {MOST_DIGITS} digits.")
+    if name == "floatformat" and any(digits > MAX_DIGITS for digits in _numbers(args)):
+        raise TemplateTooLarge(f"`floatformat` has at most {MAX_DIGITS} digits.")
     if name == "wordwrap" and any(width < 1 for width in _numbers(args)):
         raise TemplateTooLarge("`wordwrap` needs a width of at least 1.")
+    if name in NORMALIZING and _longest_run_of_marks(str(value)) > MAX_MARKS:
+        raise TemplateTooLarge(f"`{name}` takes at most {MAX_MARKS} combining characters in a row.")
+    if name not in TEXT_ARGUMENTS and any(isinstance(arg, str) and len(arg) > MAX_ARGUMENT for arg in args):
+        raise TemplateTooLarge(f"the argument of `{name}` has more than {MAX_ARGUMENT:,} characters.")
+
+
+def _longest_run_of_marks(text: str) -> int:
+    """In the normal form: some characters that are not combining become several that are."""
+    if text.isascii():
+        return 0
+    longest = run = 0
+    for character in text:
+        for part in normalize("NFKD", character):
+            run = run + 1 if combining(part) else 0
+            longest = max(longest, run)
+    return longest
 
 
 def _numbers(args: tuple[Any, ...]) -> list[int]:
-    digits = ["".join(character for character in str(arg) if character in "0123456789")[:9] for arg in args]
-    return [int(one) if one else 0 for one in digits]
+    digits = ["".join(character for character in str(arg)[:MAX_ARGUMENT] if character in "0123456789") for arg in args]
+    return [int(one[:9]) if one else 0 for one in digits]
 
 
 def allowed() -> Library:

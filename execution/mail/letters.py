@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection
 from email.utils import formataddr, parseaddr
-from uuid import UUID
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 
-from accounts.models import Tenant
-from execution.mail.drafts import BadTemplate, Draft
-from execution.mail.payload import Email, one_line
+from execution.mail.drafts import BadTemplate
+from execution.mail.meter import Meter
+from execution.mail.payload import Email
 from execution.retry import GiveUpNow
 from execution.run import Run
 from execution.uploads import UnknownUpload, open_upload
 
-
-def senders_of(tenants: Collection[UUID]) -> dict[UUID, list[str]]:
-    """What each of these tenants may send from: addresses, and whole domains as `@example.com`."""
-    return dict(Tenant.objects.filter(pk__in=tenants).values_list("pk", "senders")) if tenants else {}
+# Any text around an @, blanks included: mail programs show what looks like an address as one.
+ADDRESS_IN_NAME = re.compile(r"[^\s<>()\"',;:]*\s*@\s*[^\s<>()\"',;:]*")
 
 
-def written(email: Email, run: Run, senders: Collection[str]) -> EmailMultiAlternatives:
-    """The mail, ready to be sent; GiveUpNow where it can never be."""
-    subject, body, html = _filled_in(email)
+def written(email: Email, run: Run, senders: Collection[str], meter: Meter | None = None) -> EmailMultiAlternatives:
+    """The mail, ready to be sent; GiveUpNow where it can never be. `meter` counts what its templates cost."""
+    subject, body, html = _filled_in(email, meter or Meter())
     message = EmailMultiAlternatives(
         subject, body, _sender(email, senders), to=email.to, cc=email.cc, bcc=email.bcc, reply_to=email.reply_to
     )
@@ -45,15 +44,13 @@ def written(email: Email, run: Run, senders: Collection[str]) -> EmailMultiAlter
     return message
 
 
-def _filled_in(email: Email) -> tuple[str, str, str | None]:
-    if email.context is None:
-        return email.subject, email.body, email.html
+def _filled_in(email: Email, meter: Meter) -> tuple[str, str, str | None]:
     try:
-        subject = one_line(Draft(email.subject, autoescape=False).fill_in(email.context).strip())
-        body = Draft(email.body, autoescape=False).fill_in(email.context)
-        html = None if email.html is None else Draft(email.html, autoescape=True).fill_in(email.context)
-    except (BadTemplate, ValueError) as error:
-        raise GiveUpNow(f"The mail's template {error}") from error
+        subject, body, html = email.filled_in(meter)
+    except BadTemplate as error:
+        raise GiveUpNow(f"The template of the mail's {error.field} {error}") from error
+    except ValueError as error:
+        raise GiveUpNow(f"The mail's subject {error}") from error
     if not subject or len(subject) > 500:
         raise GiveUpNow(f"The mail's subject has {len(subject)} characters once filled in; it needs 1 to 500.")
     return subject, body, html
@@ -61,14 +58,41 @@ def _filled_in(email: Email) -> tuple[str, str, str | None]:
 
 def _sender(email: Email, senders: Collection[str]) -> str:
     name, address = parseaddr(settings.DEFAULT_FROM_EMAIL)
+    allowed = {one.lower() for one in senders}
     if email.sender is not None:
-        address, wanted = email.sender, email.sender.lower()
-        allowed = {one.lower() for one in senders}
-        if wanted not in allowed and f"@{wanted.rpartition('@')[2]}" not in allowed:
-            told = ", ".join(sorted(allowed)) or "none but the system's own"
-            raise GiveUpNow(f"This tenant may not send from {address}. Allowed: {told}. An administrator can add it.")
-        name = ""
+        if not _is_allowed(email.sender, allowed):
+            raise GiveUpNow(
+                f"This tenant may not send from {email.sender}. Allowed: {_listed(allowed)}. "
+                "An administrator can add it."
+            )
+        name, address = "", email.sender
+    if email.from_name:
+        _check_name(email, allowed)
     return formataddr((email.from_name or name, address))
+
+
+def _check_name(email: Email, allowed: Collection[str]) -> None:
+    """Readers show the name and often hide the address, so a name is a claim about who sends. Raises GiveUpNow."""
+    if settings.MAIL_NEEDS_VERIFIED_OWNER and not allowed:
+        raise GiveUpNow(
+            "This tenant has no senders of its own, so it may not choose from_name. Leave it out, or ask an "
+            "administrator to add a sender."
+        )
+    for address in ADDRESS_IN_NAME.findall(unicodedata.normalize("NFKC", email.from_name or "")):
+        if not _is_allowed(address, allowed):
+            raise GiveUpNow(
+                f"The from_name has an address that this tenant may not send from: {address}. "
+                f"Allowed: {_listed(allowed)}. Take it out of the name."
+            )
+
+
+def _is_allowed(address: str, allowed: Collection[str]) -> bool:
+    wanted = address.lower()
+    return wanted in allowed or f"@{wanted.rpartition('@')[2]}" in allowed
+
+
+def _listed(allowed: Collection[str]) -> str:
+    return ", ".join(sorted(allowed)) or "none but the system's own"
 
 
 def _uploaded(name: str, run: Run, most: int) -> bytes:

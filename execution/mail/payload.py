@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import re
+import unicodedata
 from base64 import b64decode
 from typing import Annotated, Any, Self
 
@@ -13,13 +14,16 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    FailFast,
     Field,
+    PrivateAttr,
     field_validator,
     model_validator,
 )
 
 from execution.addresses import Address
-from execution.mail.drafts import BadTemplate, Draft
+from execution.mail.drafts import BadTemplate, Drafts
+from execution.mail.meter import Meter
 from execution.registry import InvalidPayload
 
 # What may be added without changing who gets the mail, who it is from, or what a provider does with it.
@@ -49,12 +53,20 @@ def one_line(text: str) -> str:
     return text
 
 
+def _plain_name(name: str) -> str:
+    """A name as readers see it: no code of its own that they would undo, and nothing that reorders or hides text."""
+    if "=?" in name or any(unicodedata.category(sign) in ("Cc", "Cf") for sign in name):
+        raise ValueError("must be plain text, without encoded words and control characters.")
+    return name
+
+
 def _one_or_many(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
 Line = Annotated[str, AfterValidator(one_line)]
-Addresses = Annotated[list[Address], BeforeValidator(_one_or_many), Field(max_length=MOST_RECIPIENTS)]
+# FailFast: a list of thousands of invalid items would be checked item by item before its length is.
+Addresses = Annotated[list[Address], FailFast(), BeforeValidator(_one_or_many), Field(max_length=MOST_RECIPIENTS)]
 
 
 class Attachment(BaseModel):
@@ -108,7 +120,11 @@ class Email(BaseModel):
     sender: Address | None = Field(
         default=None, alias="from", description="One of the tenant's own senders. Without one, the system's."
     )
-    from_name: Line | None = Field(default=None, max_length=100, description="The name beside the sender's address.")
+    from_name: Annotated[Line, AfterValidator(_plain_name)] | None = Field(
+        default=None,
+        max_length=100,
+        description="The name beside the sender's address. An address in it must be one of the tenant's own senders.",
+    )
     subject: Line = Field(min_length=1, max_length=500)
     body: str = Field(description="The mail as plain text.")
     html: str | None = Field(default=None, description="The same as HTML, for readers that show it.")
@@ -118,7 +134,8 @@ class Email(BaseModel):
         "with. In html, values are escaped.",
     )
     headers: dict[str, Line] = Field(default_factory=dict, max_length=20, description=f"Some of {', '.join(HEADERS)}.")
-    attachments: list[Attachment] = Field(default_factory=list, max_length=20)
+    attachments: Annotated[list[Attachment], FailFast()] = Field(default_factory=list, max_length=20)
+    _drafts: Drafts | None = PrivateAttr(default=None)
 
     @field_validator("headers")
     @classmethod
@@ -135,14 +152,22 @@ class Email(BaseModel):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         if self.context is not None:
-            for field, text in (("subject", self.subject), ("body", self.body), ("html", self.html or "")):
-                try:
-                    Draft(text, autoescape=True)
-                except BadTemplate as error:
-                    raise InvalidPayload({field: str(error)}) from None  # past pydantic, which would forget the field
+            sources = {"subject": self.subject, "body": self.body, "html": self.html}
+            try:
+                self._drafts = Drafts({field: source for field, source in sources.items() if source is not None})
+            except BadTemplate as error:
+                # Past pydantic, which would forget the field.
+                raise InvalidPayload({error.field: str(error)}) from None
         if (self.cc or self.bcc) and len(self.recipients) > MOST_RECIPIENTS:
             raise ValueError(f"has {len(self.recipients)} recipients; a mail goes to at most {MOST_RECIPIENTS}.")
         return self
+
+    def filled_in(self, meter: Meter) -> tuple[str, str, str | None]:
+        """Subject, body and html as they are sent; BadTemplate or ValueError where they cannot be."""
+        if self._drafts is None or self.context is None:
+            return self.subject, self.body, self.html
+        texts = self._drafts.fill_in(self.context, meter)
+        return one_line(texts["subject"].strip()), texts["body"], texts.get("html")
 
     @property
     def recipients(self) -> list[str]:

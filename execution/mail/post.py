@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import smtplib
 from contextlib import suppress
+from email.policy import SMTP
 from typing import Any
 
+import django
 from django.core.mail import EmailMessage, get_connection
 from django.core.mail.backends.smtp import EmailBackend
 
 from execution.retry import GiveUpNow
 
 PERMANENT = range(500, 600)
+ACCEPTED = (250, 251)  # answers to a recipient
 REFUSED_BY_API = (400, 413, 422)  # of a provider's HTTP answers, those about the mail itself
 CLOSING = 421  # what a server says that is about to hang up
 Answer = tuple[int, bytes]
@@ -87,10 +90,17 @@ class Post:
             smtp.close()
 
 
+def _as_bytes(message: EmailMessage) -> bytes:
+    """The mail as SMTP takes it, from Django 6 on by Python's own policy for that."""
+    if django.VERSION >= (6, 0):
+        return message.message(policy=SMTP).as_bytes()
+    return message.message().as_bytes(linesep="\r\n")
+
+
 def _transaction(smtp: smtplib.SMTP, message: EmailMessage, *, last: bool) -> Refused:
     sender, *recipients = (_address(one) for one in (message.from_email, *message.recipients()))
     recipients = list(dict.fromkeys(recipients))
-    content = message.message().as_bytes(linesep="\r\n")
+    content = _as_bytes(message)
     smtp.ehlo_or_helo_if_needed()
     if not all(one.isascii() for one in (sender, *recipients)) and not smtp.has_extn("smtputf8"):
         raise GiveUpNow("The mail server takes no addresses with other than ASCII characters.")
@@ -98,8 +108,8 @@ def _transaction(smtp: smtplib.SMTP, message: EmailMessage, *, last: bool) -> Re
     if not all(one.isascii() for one in (sender, *recipients)):
         options += ["SMTPUTF8", "BODY=8BITMIME"]
     _check("the sender", smtp.mail(sender, options))
-    said = {one: smtp.rcpt(one) for one in recipients}
-    refused = {one: answer for one, answer in said.items() if answer[0] not in (250, 251)}
+    said = _answers(smtp, recipients)
+    refused = {one: answer for one, answer in said.items() if answer[0] not in ACCEPTED}
     forever = {one for one, answer in refused.items() if answer[0] in PERMANENT}
     if len(forever) == len(recipients):
         raise GiveUpNow(f"The mail server refuses every recipient: {_listed(refused)}")
@@ -107,6 +117,23 @@ def _transaction(smtp: smtplib.SMTP, message: EmailMessage, *, last: bool) -> Re
         raise NotDelivered(f"the mail server does not take all recipients now: {_listed(refused)}")
     _check("the mail", smtp.data(content))
     return {one: _spoken(answer) for one, answer in refused.items()}
+
+
+def _answers(smtp: smtplib.SMTP, recipients: list[str]) -> dict[str, Answer]:
+    """What the server says of each recipient. Raises NotDelivered where it hangs up after it has refused some.
+
+    Servers end a session that has too many refusals. That says nothing of the server: taken for an outage, the mails
+    of one tenant to addresses that do not exist would stop the mails of all tenants.
+    """
+    said: dict[str, Answer] = {}
+    try:
+        for one in recipients:
+            said[one] = smtp.rcpt(one)
+    except smtplib.SMTPServerDisconnected:
+        if refused := {one: answer for one, answer in said.items() if answer[0] not in ACCEPTED}:
+            raise NotDelivered(f"the mail server hung up after it refused {_listed(refused)}") from None
+        raise
+    return said
 
 
 def _check(what: str, answer: Answer) -> None:

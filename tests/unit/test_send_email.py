@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from datetime import timedelta
+from time import thread_time
 from typing import Any
 from uuid import uuid4
 
@@ -14,7 +16,9 @@ from django.core.mail.backends.smtp import EmailBackend
 from django.utils import timezone
 
 from accounts.models import Tenant
+from execution.destinations import MustWait, tells_of_outage
 from execution.handlers.send_email import send_email
+from execution.mail.meter import MAX_WORK, Meter
 from execution.mail.post import NotDelivered
 from execution.registry import InvalidPayload, Run, registry
 from execution.retry import GiveUpNow
@@ -24,6 +28,8 @@ from execution.voice import Bounds, Voice
 from scheduler_project.env import env_email
 from tests.whole.mailserver import MailServer, taking_mail
 from tests.whole.processes import free_port
+
+pytestmark = pytest.mark.django_db
 
 HELLO = {"to": "ada@example.com", "subject": "Hello", "body": "There"}
 
@@ -120,6 +126,42 @@ def test_templates_are_filled_in_and_escaped_where_it_is_html(server) -> None:
     assert received.get_body(("html",)).get_content().strip() == "<ul><li>&lt;Tea&gt;</li><li>Cup</li></ul>"
 
 
+HEAVY = HELLO | {"body": "{% for a in text %}{{ a }}{% endfor %}", "context": {"text": "x" * 30_000}}
+
+
+def test_one_tenants_templates_take_a_share_of_a_batch_and_the_other_mails_in_it_are_sent(server, monkeypatch) -> None:
+    meters: list[Meter] = []
+    monkeypatch.setattr("execution.handlers.send_email.Meter", lambda: meters.append(Meter()) or meters[-1])
+    read, one, other = registry.get("send_email").read, uuid4(), uuid4()
+    batch = [(HEAVY, one)] * 20 + [(HELLO | {"context": {}}, other), (HELLO, one)]
+
+    answers = list(
+        send_email([read(payload) for payload, _ in batch], [Run(uuid4(), 1, tenant, Heard()) for _, tenant in batch])
+    )
+
+    waiting = [answer for answer in answers if isinstance(answer, MustWait)]
+    assert isinstance(answers[0], dict) and isinstance(answers[-1], dict) and isinstance(answers[-2], dict)
+    assert len(waiting) > 10 and waiting == answers[20 - len(waiting) : 20], "uncounted, and tried again in a moment"
+    assert all(timezone.now() < one.at + timedelta(minutes=1) and one.found is None for one in waiting)
+    assert sum(meter.work for meter in meters) < 2 * MAX_WORK
+
+
+def test_a_batch_of_one_tenant_is_not_shared(server) -> None:
+    answers = send(*[HEAVY] * 4, tenant=uuid4())
+
+    assert all(isinstance(answer, dict) for answer in answers)
+
+
+@pytest.mark.parametrize("marks", ["{#", "{%", "{{"])
+def test_a_template_of_nothing_but_beginnings_delays_nobody(server, marks) -> None:
+    began = thread_time()
+
+    send(HELLO | {"body": marks * 99_000, "html": marks * 99_000, "context": {}})
+
+    assert thread_time() - began < 5, "it took minutes, in which nothing else of the process went on"
+    assert len(server.inbox) == 1
+
+
 def test_braces_without_a_context_are_just_braces(server) -> None:
     send(HELLO | {"body": "{{ this }} {% is %} text"})
 
@@ -191,6 +233,20 @@ def test_a_connection_lost_midway_costs_one_mail_and_the_next_has_a_new_one(serv
     assert len(server.inbox) == 2
 
 
+@pytest.mark.parametrize("closing", ["drop", "421 Too many errors"])
+def test_a_mail_to_too_many_wrong_addresses_does_not_make_the_server_look_down(server, closing) -> None:
+    server.answers = {"gone@example.com": ["550 No such user"], "more@example.com": [closing]}
+    wrong = ["gone@example.com", "more@example.com", "most@example.com"]
+
+    answers = send(HELLO | {"to": wrong}, HELLO | {"to": "ada@example.com"})
+
+    assert isinstance(answers[0], NotDelivered) and not tells_of_outage(answers[0])
+    assert answers[1]["recipients"]
+    server.answers = {"ada@example.com": ["drop"]}
+    [hung_up] = send(HELLO | {"to": ["ada@example.com", "bob@example.com"]})
+    assert tells_of_outage(hung_up)
+
+
 def test_a_server_that_is_away_is_asked_once_for_all(settings, monkeypatch) -> None:
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
@@ -221,7 +277,6 @@ def test_a_cancelled_mail_is_not_sent_and_its_neighbours_are(server) -> None:
     assert len(server.inbox) == 1
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("sender", ["shop@example.com", "Shop@Example.com", "anyone@example.org"])
 def test_a_tenant_sends_from_its_own_addresses(server, sender) -> None:
     tenant = Tenant.objects.create(name="Shop", senders=["shop@example.com", "@example.org"])
@@ -232,7 +287,6 @@ def test_a_tenant_sends_from_its_own_addresses(server, sender) -> None:
     assert server.inbox[0]["From"].lower() == f"the shop <{sender.lower()}>"
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("sender", ["ceo@example.com", "shop@example.com.evil.com", "a@sub.example.org", "x@b.org"])
 def test_a_tenant_sends_from_nobody_elses(server, sender) -> None:
     tenant = Tenant.objects.create(name="Shop", senders=["shop@example.com", "@example.org"])
@@ -244,7 +298,6 @@ def test_a_tenant_sends_from_nobody_elses(server, sender) -> None:
     assert server.inbox == []
 
 
-@pytest.mark.django_db
 def test_an_upload_is_attached_for_its_own_tenant_only(server) -> None:
     ours, theirs = (Tenant.objects.create(name=name) for name in ("Ours", "Theirs"))
     name = save_upload(ours.pk, b"numbers")
@@ -256,7 +309,11 @@ def test_an_upload_is_attached_for_its_own_tenant_only(server) -> None:
 
     assert sent["recipients"]
     [attached] = server.inbox[0].iter_attachments()
-    assert (attached.get_filename(), attached.get_payload(decode=True)) == ("report.csv", b"numbers")
+    content = attached.get_payload(decode=True)
+    assert (attached.get_filename(), content.splitlines()) == (
+        "report.csv",
+        [b"numbers"],
+    )  # Django 6 ends the last line
     assert isinstance(stolen, GiveUpNow) and isinstance(climbed, GiveUpNow)
 
 

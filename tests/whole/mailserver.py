@@ -32,7 +32,9 @@ class MailServer:
         self.refusals = 0  # how many mails to refuse before accepting one
         self.refused = 0
         self.answers: dict[str, list[str]] = {}  # by recipient: what it is answered, each once, before "accepted"
-        self.after_data: dict[str, list[str]] = {}  # the same for mails, by their first recipient; "drop" hangs up
+        self.after_data: dict[
+            str, list[str]
+        ] = {}  # the same for mails, by their first recipient; "drop" hangs up in both
 
     def start(self) -> None:
         self._controller.start()
@@ -48,7 +50,10 @@ class MailServer:
 
     async def handle_RCPT(self, server, session, envelope, address, options) -> str:
         if answers := self.answers.get(address):
-            return answers.pop(0)
+            answer = answers.pop(0)
+            if answer == "drop":
+                server.transport.abort()
+            return answer
         envelope.rcpt_tos.append(address)
         return "250 Fine"
 
