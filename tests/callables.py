@@ -1,8 +1,15 @@
-"""Functions of django.tasks, for the tests of that backend."""
+"""Functions of django.tasks, for the tests of that backend, and the module that their `@task` comes from."""
 
 from __future__ import annotations
 
-from django_tasks import TaskContext, task
+try:  # as in jobs.django_tasks
+    from django import tasks as django_tasks
+    from django.tasks.exceptions import InvalidTask
+except ImportError:
+    import django_tasks
+    from django_tasks.exceptions import InvalidTaskError as InvalidTask  # noqa: F401
+
+TaskContext, task = django_tasks.TaskContext, django_tasks.task
 
 calls: list[tuple] = []
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from accounts.quota import QuotaExceeded
 from execution.imaging import CONTENT_TYPES, Order, Unmakeable, make_image, sniffed
 from execution.imaging.formats import HEAD, READ
 from execution.registry import Run, task
@@ -58,10 +59,10 @@ def image_thumbnail(wanted: Thumbnail, run: Run) -> dict[str, Any]:
             source.seek(0)
             form = wanted.format or (kind if kind in CONTENT_TYPES else "png")
             made = make_image(source, _order(wanted, kind, form))
-    except (UnknownUpload, Unmakeable) as error:
+        content_type, filename = CONTENT_TYPES[form], f"thumbnail.{form}"
+        name = save_upload(run.tenant_id, made.content, content_type=content_type, filename=filename, made=True)
+    except (UnknownUpload, Unmakeable, QuotaExceeded) as error:
         raise GiveUpNow(str(error)) from error
-    content_type = CONTENT_TYPES[form]
-    name = save_upload(run.tenant_id, made.content, content_type=content_type, filename=f"thumbnail.{form}", made=True)
     return {
         "name": name,
         "content_type": content_type,
@@ -82,6 +83,6 @@ def _order(wanted: Thumbnail, kind: str, form: str) -> Order:
         quality=wanted.quality,
         most_pixels=settings.IMAGE_MAX_PIXELS,
         memory=settings.IMAGE_MEMORY,
-        seconds=settings.IMAGE_SECONDS,
+        seconds=max(1, int(settings.IMAGE_SECONDS.total_seconds())),
         most_bytes=settings.UPLOAD_MAX_BYTES,
     )

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import sys
+
+LAST = 19  # of all processes: an image takes seconds of the processor, which web server and mails need for moments
 
 
 def limit(order: dict) -> None:
@@ -23,6 +26,7 @@ def limit(order: dict) -> None:
     ):
         # Past the first limit of time there is a signal that tells, past the second none.
         resource.setrlimit(what, (most, most + 5 if what == resource.RLIMIT_CPU else most))
+    os.nice(LAST)
 
 
 order = json.loads(sys.argv[1])

@@ -16,11 +16,13 @@ from threading import Thread
 from typing import Any
 
 import structlog
+from django.conf import settings
 
 from execution.retry import Interrupted
 from execution.voice import Words
 from execution.workshop import wire
 from execution.workshop.base import Finished
+from execution.workshop.memory import limit_memory
 from jobs.ledger import Claim
 from scheduler_project import tracing
 
@@ -54,9 +56,10 @@ class Desk:
         self._numbers: dict[Claim, int] = {}
         self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         tracing.relay("executor", self._ended)
-        self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck)
+        self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck, on_broken=_end)
         self._workshop.start(self._finished, self._said)
         Thread(target=self._answer, name="answers", daemon=True).start()
+        limit_memory(settings.HANDLER_MEMORY_MIB * 2**20)  # with its threads there
 
     def submit(self, bundles: Sequence[Sequence[tuple[int, wire.Packed]]]) -> None:
         for bundle in bundles:
@@ -85,17 +88,22 @@ class Desk:
 
     def _answer(self) -> None:
         """Send answers, those that are ready together in one message."""
-        while True:
-            batch = [self._answers.get()]
-            time.sleep(GATHER)
-            while not self._answers.empty() and len(batch) < MOST_AT_ONCE:
-                batch.append(self._answers.get())
-            try:
+        try:
+            while True:
+                batch = [self._answers.get()]
+                time.sleep(GATHER)
+                while not self._answers.empty() and len(batch) < MOST_AT_ONCE:
+                    batch.append(self._answers.get())
                 send(self._pipe, batch)
-            except OSError:
-                os._exit(0)
-            except Exception:
-                os._exit(1)  # whoever waits for the outcome has to learn somehow that it will not come
+        except OSError:
+            os._exit(0)
+        except BaseException:
+            _end()
+
+
+def _end() -> None:
+    """End this process, which lacks a part that it needs: the parent then knows that no more outcomes will come."""
+    os._exit(1)
 
 
 def send(pipe: Connection, answers: Sequence[tuple[int, Any]]) -> None:

@@ -8,17 +8,42 @@ hears of it only afterwards: that is for whoever can end the whole process.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import compress, repeat, starmap
+from operator import attrgetter, call, eq, is_, methodcaller
 from typing import TypeVar
 
 from execution.retry import Interrupted
+from execution.workshop import moments
 
 T = TypeVar("T")
 
-raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
-raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
+TRIES, PAUSE = 40, 0.0005  # and seconds between them. A `with` may block for longer; the caller then tries again.
+
+_set_exception = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_set_exception.argtypes = (ctypes.c_ulong, ctypes.py_object)
+
+
+def raise_in_thread(thread: int, why: type[BaseException]) -> bool:
+    """Raise it in the thread; return False, and do nothing, at a moment when a lock would be lost."""
+    if not moments.ENTERS_BY_A_CALL:
+        _set_exception(thread, why)
+        return True
+    if (frame := sys._current_frames().get(thread)) is None:
+        return True  # the thread has ended
+    at = frame.f_lasti
+    if not moments.is_safe(frame, at):
+        return False
+    # The thread may go on at each step of Python code here, but not during one call that stays in C. So the second look
+    # and the act on it are one such call.
+    frames = map(methodcaller("get", thread), map(call, repeat(sys._current_frames, 1)))
+    in_frame = compress([(thread, why)], map(partial(is_, frame), frames))
+    unmoved = compress(in_frame, map(partial(eq, at), map(attrgetter("f_lasti"), [frame])))
+    return bool(sum(starmap(_set_exception, unmoved)))
 
 
 class Interruptible:
@@ -60,8 +85,10 @@ class Interruptible:
     def interrupt(self, why: type[Interrupted]) -> None:
         with self._lock:
             self._wanted = self._wanted or why
-            if (thread := self._thread) is not None:
-                raise_in_thread(thread, self._wanted)
+            for _ in range(TRIES):
+                if (thread := self._thread) is None or raise_in_thread(thread, self._wanted):
+                    return
+                time.sleep(PAUSE)
 
 
 def _await_it() -> None:

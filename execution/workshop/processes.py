@@ -3,7 +3,8 @@
 One child serves everybody, on threads. A handler that is stuck in C code is ended with its child: its
 neighbours are given back and do not count. A handler that crashes its child leaves several
 suspects, none of which counts yet; each then runs alone, in a child of its own, and there the
-guilty one is found.
+guilty one is found. The same goes for a handler that was refused memory; the child is then given
+no more work, and ends with what it has.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Child:
 
     def __init__(self, workshop: ProcessWorkshop, newborn: Newborn, *, alone: bool = False) -> None:
         self._workshop = workshop
-        self._alone = alone
+        self._retired = alone  # it takes no more work than it has, and ends with that
         self._lock = Lock()
         self._numbers = count()
         self._held: dict[int, Claim] = {}  # by number
@@ -98,13 +99,16 @@ class Child:
 
     def _heard(self, answers: Sequence[tuple[int, wire.Packed | type[Interrupted] | Words | dict[str, Any]]]) -> None:
         finished: list[Finished] = []
+        out_of_memory = done = False
         try:
             with self._lock:
                 for number, told in answers:
                     if type(told) is tuple:
                         claim = self._held[number]
-                        finished.append((claim, wire.unpack_outcome(claim, told)))
+                        outcome = wire.unpack_outcome(claim, told)
+                        finished.append((claim, outcome))
                         del self._held[number]
+                        out_of_memory |= outcome.ended == AttemptOutcome.CRASHED
                     elif type(told) is dict:
                         tracing.take(told)
                     elif isinstance(told, type):
@@ -112,16 +116,22 @@ class Child:
                             self._guilty = stuck, told
                     elif speaker := self._held.get(number):
                         self._workshop.hear(speaker, told)
+                self._retired |= out_of_memory
+                if self._retired and finished and not self._held:
+                    done = self.ended = True
         finally:
             self._workshop.report(finished)  # also when one of the answers makes no sense
+        if out_of_memory:
+            logger.error("workshop.out_of_memory", remedy="its process is replaced; what it still runs may end there")
+            self._workshop.retire(self)
         if self._guilty is not None:
             claim, why = self._guilty
             logger.error(
                 "execution.stuck", execution=str(claim.id), told=why.__name__, remedy="its process is replaced"
             )
             self.kill()
-        elif self._alone and finished:
-            self.kill()  # it has done what it was made for
+        elif done:
+            self.kill()
 
 
 class ProcessWorkshop(Workshop):
@@ -131,7 +141,7 @@ class ProcessWorkshop(Workshop):
         self._nursery = Nursery(child.main)
         self._lock = Lock()
         self._shared: Child | None = None
-        self._alone: set[Child] = set()
+        self._apart: set[Child] = set()  # made for one execution, or retired
         self._closed = False
 
     def start(self, report: Report, hear: Hear) -> None:
@@ -147,7 +157,7 @@ class ProcessWorkshop(Workshop):
         for claim in alone:
             own = self._bear(1, alone=True)
             with self._lock:
-                self._alone.add(own)
+                self._apart.add(own)
             if not own.submit([[claim]]):
                 self.report([(claim, self.runner.given_back(claim))])
 
@@ -162,7 +172,7 @@ class ProcessWorkshop(Workshop):
 
     def _children(self) -> list[Child]:
         with self._lock:
-            return [child for child in (self._shared, *self._alone) if child is not None]
+            return [child for child in (self._shared, *self._apart) if child is not None]
 
     def _shared_child(self) -> Child:
         with self._lock:
@@ -179,13 +189,20 @@ class ProcessWorkshop(Workshop):
             os.kill(os.getpid(), signal.SIGTERM)
             raise
 
+    def retire(self, child: Child) -> None:
+        """Give it no more work: its memory may stay used up, and others are to have their own."""
+        with self._lock:
+            if self._shared is child:
+                self._shared = None
+                self._apart.add(child)
+
     def child_ended(self, ended: Child, held: list[Claim], guilty: Stuck | None, code: int | None) -> None:
         with self._lock:
-            was_alone = ended in self._alone
-            self._alone.discard(ended)
+            was_apart = ended in self._apart
+            self._apart.discard(ended)
             if self._closed:
                 return
-        if was_alone and not held:
+        if was_apart and not held:
             return  # done, and not needed any more
         if guilty is None and held:
             logger.error("workshop.child_died", exit_code=code, executions=len(held))

@@ -89,12 +89,14 @@ class ThreadWorkshop(Workshop):
         end_grace: timedelta,
         bounds: Bounds,
         on_stuck: Callable[[Claim, type[Interrupted]], None] = lambda claim, why: None,
+        on_broken: Callable[[], None] = lambda: None,
     ) -> None:
         self.runner = runner
         self.threads = threads
         self.end_grace = end_grace.total_seconds()
         self.bounds = bounds  # of what an attempt may say
         self.on_stuck = on_stuck
+        self.on_broken = on_broken  # called when what is left cannot do the work any more
         # Changed by many threads, one step at a time, without a lock: each change is a single step of the interpreter,
         # and threads that wait for each other's locks would take longer than most handlers.
         self._places: dict[Claim, Place] = {}
@@ -104,7 +106,7 @@ class ThreadWorkshop(Workshop):
     def start(self, report: Report, hear: Hear) -> None:
         self._report = report
         self._hear = hear
-        self._pool = DaemonPool(self.threads)
+        self._pool = DaemonPool(self.threads, self.on_broken)
         Thread(target=self._watch, name="warden", daemon=True).start()
 
     def submit(self, bundles: Sequence[Sequence[Claim]]) -> None:
@@ -184,13 +186,31 @@ class ThreadWorkshop(Workshop):
             if place.voice is not None:
                 place.voice.finish()  # what was said is known before how it ended
             self._report([(claim, outcome)])
-        except BaseException:
-            logger.exception("workshop.no_outcome", execution=str(claim.id))
-            self._report([(claim, self.runner.given_back(claim))])
+        except BaseException as error:
+            self._without_outcome(claim, error)
         finally:
             self._places.pop(claim, None)
 
+    def _without_outcome(self, claim: Claim, error: BaseException) -> None:
+        """Report something of an attempt nevertheless: otherwise it would be waited for without end."""
+        try:
+            no_memory = isinstance(error, MemoryError)
+            self._report(
+                [(claim, self.runner.out_of_memory(claim, error) if no_memory else self.runner.given_back(claim))]
+            )
+            logger.error("workshop.no_outcome", execution=str(claim.id), exc_info=error)
+        except BaseException:
+            self.on_broken()
+            raise
+
     def _watch(self) -> None:
+        try:
+            self._watch_places()
+        except BaseException:
+            self.on_broken()
+            raise
+
+    def _watch_places(self) -> None:
         while not self._closed.wait(LOOK):
             now = time.monotonic()
             places = list(self._places.values())

@@ -29,7 +29,7 @@ def receive(pipe: Connection) -> Any:
 
 
 def pack_claim(claim: Claim) -> Packed:
-    return (
+    packed = (
         claim.execution_id.int,
         claim.attempt,
         claim.job_id.int,
@@ -45,6 +45,8 @@ def pack_claim(claim: Claim) -> Packed:
         claim.traceparent,
         claim.linked,
     )
+    # Only the few that run alone have to know that they do.
+    return (*packed, None, True) if claim.suspect else packed
 
 
 def unpack_claim(execution: int, attempt: int, job: int, tenant: int, *rest: Any) -> Claim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal
@@ -58,6 +59,31 @@ def exit_(payload: Nothing, run: Run) -> None:
     os._exit(3)
 
 
+class Share(BaseModel):
+    greedy: bool = False
+    seconds: float = 0
+
+
+def take_all_memory() -> None:
+    held = []
+    while True:
+        held.append(bytearray(10_000_000))
+
+
+@task("hoard", payload=Nothing, max_retries=1)
+def hoard(payload: Nothing, run: Run) -> None:
+    take_all_memory()
+
+
+@task("shares", payload=Share, batch=True, max_retries=1)
+def shares(payloads: list[Share], runs: list[Run]) -> Iterator[int]:
+    for payload in payloads:
+        time.sleep(payload.seconds)
+        if payload.greedy:
+            take_all_memory()
+        yield os.getpid()
+
+
 @task("alone", payload=Nothing, isolated=True)
 def alone(payload: Nothing, run: Run) -> int:
     return os.getpid()
@@ -95,3 +121,10 @@ def talk(then: Literal["return", "raise", "nap", "exit"], run: Run) -> None:
             time.sleep(600)
         case "exit":
             os._exit(3)
+
+
+@task("complain", max_retries=0)
+def complain(text: str, run: Run) -> None:
+    """Fail at once, with these words."""
+    run.log(text)
+    raise RuntimeError(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import stat
@@ -15,7 +16,9 @@ import pytest
 from django.conf import settings
 from django.core.management import get_commands
 
-from tests.deploying import PINNED, ROOT, complaints, compose, unknown
+from scheduler_project import serve
+from scheduler_project.pulse import Pulse
+from tests.deploying import PINNED, PRODUCTION_NEEDS, ROOT, complaints, compose, unknown
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
 LET_IN = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
@@ -69,8 +72,12 @@ def test_each_of_its_variables_is_read_by_somebody() -> None:
     assert unknown(environment()) == set()
 
 
-def test_the_server_has_as_many_threads_as_the_settings_believe() -> None:
-    assert environment()["GRANIAN_BLOCKING_THREADS"] == environment()["WEB_THREADS"]
+def test_the_web_server_takes_the_arguments_it_is_given() -> None:
+    python, option, module, *arguments = json.loads(instructions("CMD")[-1])
+
+    assert (python, option, module) == ("python", "-m", "scheduler_project.serve")
+    options = serve.parser().parse_args(arguments)
+    assert options.detached and [str(options.port)] == instructions("EXPOSE")
 
 
 def test_what_is_collected_when_it_is_built_is_what_is_served() -> None:
@@ -99,8 +106,21 @@ def test_a_loop_is_well_while_it_turns(healthy, tmp_path, monkeypatch) -> None:
     assert healthy.main("loop").startswith("The loop has not turned for 300 seconds")
 
 
+def test_a_process_is_ready_while_its_rounds_succeed(healthy, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PULSE_FILE", str(tmp_path / "pulse"))
+    (tmp_path / "pulse.ready").touch()  # of a process before
+    pulse = Pulse(str(tmp_path / "pulse"))
+    pulse.beat()
+
+    assert healthy.main("loop") == "" and healthy.main("ready") == "No round has succeeded yet."
+    pulse.succeeded()
+    assert healthy.main("ready") == ""
+    os.utime(tmp_path / "pulse.ready", (time.time() - 300,) * 2)
+    assert healthy.main("ready").startswith("No round has succeeded for 300 seconds")
+
+
 @pytest.mark.parametrize("status", [200, 503])
-def test_the_web_is_well_when_it_says_so(healthy, monkeypatch, status) -> None:
+def test_the_web_is_well_when_it_says_so(healthy, status) -> None:
     class Answering(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status if self.path == "/healthz" else 404)
@@ -112,9 +132,8 @@ def test_the_web_is_well_when_it_says_so(healthy, monkeypatch, status) -> None:
     with HTTPServer(("127.0.0.1", 0), Answering) as server:
         thread = Thread(target=server.handle_request)
         thread.start()
-        monkeypatch.setenv("GRANIAN_PORT", str(server.server_port))
 
-        complaint = healthy.main("web")
+        complaint = healthy.main("web", str(server.server_port))
 
         thread.join()
     assert complaint == ("" if status == 200 else "HTTPError: HTTP Error 503: Service Unavailable")
@@ -146,5 +165,6 @@ def test_all_that_compose_demands_is_made(tmp_path) -> None:
 
     made = {line.partition("=")[0] for line in (tmp_path / ".env").read_text().splitlines()}
 
-    assert made == set(re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text()))
+    demanded = set(re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text()))
+    assert made == demanded | (PRODUCTION_NEEDS - {"ALLOWED_HOSTS"})  # the keys reach the processes by `env_file`
     assert compose()["name"] == "punctual"

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
 
 from execution.handlers.http_request import http_request
 from execution.outbound import Deadline, NoAnswer, Refused, Request, exchange, guard_of, read_url
@@ -73,7 +74,7 @@ def test_the_canary_would_have_noticed(canary, settings) -> None:
 
 @pytest.mark.parametrize("address", PLAIN_4 + PLAIN_6)
 def test_a_name_that_leads_inside_is_refused(canary, address) -> None:
-    with pytest.raises(Refused) as raised:
+    with pytest.raises(NoAnswer) as raised:
         ask(f"http://{NAME}:{canary.port}/", lambda host, port: [address])
 
     assert canary.connections == 0
@@ -148,7 +149,7 @@ class TestRebinding:
 
         assert outside.heard[-1].headers["host"] == f"{NAME}:{outside.port}"
         assert self.untouched(inside)
-        with pytest.raises(GiveUpNow, match="leads to an address that is loopback"):
+        with pytest.raises(NoAnswer, match="does not resolve to an address that may be reached"):
             attempt(f"http://{NAME}:{outside.port}/fine")
         assert self.untouched(inside)
 
@@ -156,7 +157,7 @@ class TestRebinding:
         allowed = (f"127.0.0.2:{outside.port}",)
 
         for answer in (["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "::1"]):
-            with pytest.raises(Refused):
+            with pytest.raises(NoAnswer):
                 ask(f"http://{NAME}:{outside.port}/fine", lambda host, port, answer=answer: answer, allowed)
 
         assert outside.connections == 0 and self.untouched(inside)
@@ -173,10 +174,39 @@ def test_a_name_without_an_address_is_retried() -> None:
     def unknown(host: str, port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
-    with pytest.raises(NoAnswer, match="could not be looked up"):
-        ask("http://nowhere.example.com/", unknown)
-    with pytest.raises(NoAnswer, match="has no address"):
-        ask("http://nowhere.example.com/", lambda host, port: [])
+    for resolve in (unknown, lambda host, port: []):
+        with pytest.raises(NoAnswer, match="does not resolve"):
+            ask("http://nowhere.example.com/", resolve)
+
+
+def test_nobody_learns_whether_a_name_inside_exists() -> None:
+    def unknown(host: str, port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    inside = ["10.0.0.7"], ["127.0.0.1"], ["169.254.169.254"], ["fd00::1"], ["93.184.216.34", "10.0.0.7"]
+    answers = [*inside, ["nonsense"], []]
+    told = set()
+    with capture_logs() as logged:
+        for resolve in (unknown, *(lambda host, port, answer=answer: answer for answer in answers)):
+            with pytest.raises(NoAnswer) as error:
+                ask("http://db.corp.example.com/", resolve)
+            told.add((type(error.value), str(error.value)))
+
+    assert len(told) == 1
+    reasons = [line["reason"] for line in logged if line["event"] == "outbound.no_usable_address"]
+    assert len(reasons) == len(answers) + 1 and any("private" in reason for reason in reasons)  # operators do
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("168.63.129.16", "161.26.0.7", "166.9.0.1", "100.100.100.200", "192.0.0.192", "169.254.169.254"),
+        *("[fd00:ec2::254]", "[fd20:ce::254]", "[fd00:42::42]", "[::ffff:168.63.129.16]", "[64:ff9b::a83f:8110]"),
+    ],
+)
+def test_no_cloud_is_asked_for_what_it_tells_its_machines(address) -> None:
+    with pytest.raises(Refused):
+        guard_of((), PORTS).check(read_url(f"http://{address}/"))
 
 
 def test_a_resolver_that_never_answers_costs_no_more_than_the_time_limit() -> None:

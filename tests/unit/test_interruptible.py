@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -116,11 +117,11 @@ def test_one_that_swallowed_it_is_ended_by_the_next() -> None:
 def test_one_that_ends_just_as_it_is_interrupted_waits_for_that(monkeypatch) -> None:
     begun, ending, outside = threading.Event(), threading.Event(), []
 
-    def raise_slowly(thread: int, why: type[Interrupted]) -> None:
+    def raise_slowly(thread: int, why: type[Interrupted]) -> bool:
         ending.set()
         while call._thread is not None:  # then the function has returned
             time.sleep(0.001)
-        raise_in_thread(thread, why)
+        return raise_in_thread(thread, why)
 
     monkeypatch.setattr(interruptible, "raise_in_thread", raise_slowly)
     call = Interruptible()
@@ -184,3 +185,30 @@ def test_whenever_it_comes_it_comes_within_the_call_or_not_at_all() -> None:
 
     assert outside == []
     assert len(ended) == 40
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("make", [threading.Lock, threading.RLock])
+def test_an_interrupted_call_leaves_no_lock_taken_that_it_took_with_with(make) -> None:
+    lost = 0
+    for _ in range(300):
+        lock, call, begun = make(), Interruptible(), threading.Event()
+
+        def take_for_ever(lock=lock, begun=begun) -> None:
+            begun.set()
+            while True:
+                with lock:
+                    pass
+
+        def work(call=call, take=take_for_ever) -> None:
+            with suppress(Interrupted):
+                call.call(take)
+
+        thread = on_a_thread(work)
+        assert begun.wait(5)
+        while thread.is_alive():
+            call.interrupt(Cancelled)
+            thread.join(0.01)
+        lost += not lock.acquire(blocking=False)
+
+    assert lost == 0

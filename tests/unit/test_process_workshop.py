@@ -14,10 +14,11 @@ import pytest
 
 from execution.workshop import wire
 from execution.workshop.child import NOBODYS, send
+from execution.workshop.memory import limits_of_container
 from execution.workshop.processes import Child
 from jobs.ledger import Claim, Outcome
 from jobs.limits import Limits
-from jobs.states import Status
+from jobs.states import AttemptOutcome, Status
 from tests.whole.processes import eventually
 
 KILLED = -9
@@ -43,6 +44,10 @@ class Told:
     def __init__(self) -> None:
         self.finished: list[Claim] = []
         self.lost: list[Claim] | None = None
+        self.retired: Child | None = None
+
+    def retire(self, child: Child) -> None:
+        self.retired = child
 
     def report(self, finished: Sequence[tuple[Claim, Any]]) -> None:
         self.finished += [claim for claim, _ in finished]
@@ -118,3 +123,29 @@ def test_an_outcome_that_cannot_be_written_is_not_passed_over(pipes) -> None:
 
     with pytest.raises(TypeError, match="pickle"):
         send(theirs, [(0, (1.0, 0.1, Lock()))])
+
+
+def test_a_child_that_ran_out_of_memory_is_given_no_more_work_and_ends_with_what_it_has(pipes) -> None:
+    ours, theirs = pipes
+    workshop, process, refused, neighbour = Told(), Process(ours), claim(), claim()
+    child = Child(workshop, process)
+    child.submit([[refused, neighbour]])
+    crashed = Outcome(*refused.key, Status.RETRYING, datetime.now(UTC), ended=AttemptOutcome.CRASHED, forgiven=True)
+
+    wire.send(theirs, [(0, wire.pack_outcome(crashed))])
+    eventually(lambda: workshop.retired is child)
+    assert not process.killed and not child.ended
+
+    wire.send(theirs, [(1, completed(neighbour))])
+    eventually(lambda: process.killed)
+    assert workshop.finished == [refused, neighbour] and not child.submit([[claim()]])
+
+
+def test_a_containers_limit_is_known_whatever_its_kernel_calls_it(tmp_path) -> None:
+    new, old, none = tmp_path / "memory.max", tmp_path / "limit_in_bytes", tmp_path / "unlimited"
+    new.write_text("1073741824\n")
+    old.write_text("9223372036854771712\n")
+    none.write_text("max\n")
+
+    assert limits_of_container([new, old]) == [2**30, 9223372036854771712]
+    assert limits_of_container([none, tmp_path / "missing"]) == []
