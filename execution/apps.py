@@ -7,6 +7,8 @@ class ExecutionConfig(AppConfig):
     name = "execution"
 
     def ready(self) -> None:
+        from execution import worker_keys  # noqa: F401  (revokes the keys of those who are no longer owners)
+
         # A task is found by itself: in the `tasks.py` of any installed app.
         autodiscover_modules("tasks")
         # Those that others run are declared.

@@ -44,6 +44,7 @@ class Bookkeeper:
         self.outbox = outbox
         self.delay = delay.total_seconds()
         self.on_settled = on_settled
+        self.concluded = 0  # groups with an attempt that its handler has ended: while they come, work gets done
         self._took = 0.0  # seconds that the last group took: while writing is slow, larger groups are worth waiting for
         self._noted: SimpleQueue[Sequence[Finished] | None] = SimpleQueue()
         self._written: SimpleQueue[Written | None] = SimpleQueue()
@@ -98,6 +99,8 @@ class Bookkeeper:
         self.outbox.pace.note((claim.task, outcome.took) for claim, outcome in group if outcome.took is not None)
         self.outbox.pace.exchange()
         count_settled((claim, outcome, status) for (claim, outcome), status in written)
+        if any(outcome.took is not None and status is not None for (_, outcome), status in written):
+            self.concluded += 1
         for (claim, outcome), status in written:
             if status is None:
                 logger.warning(

@@ -9,17 +9,18 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import Condition
 from uuid import UUID
 
 import structlog
 
+from accounts.teams import owners_of
 from execution.bookkeeper import Bookkeeper
 from execution.broker import Inbox
 from execution.broker.base import Bundle
 from execution.heart import Heart
-from execution.metrics import count_claimed
+from execution.metrics import count_claimed, count_postponed
 from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
@@ -27,6 +28,7 @@ from execution.runner import Runner
 from execution.running import Running
 from execution.scribe import Scribe
 from execution.spans import trace_claimed, trace_of
+from execution.spare import SpareThreads
 from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
@@ -38,6 +40,8 @@ MOST_UNWRITTEN = 2000  # outcomes: one of the bookkeeper's groups at each step o
 FOREVER = timedelta(days=365)
 MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
+BRIEFLY = timedelta(milliseconds=20)  # for work that spare threads may start
+MAX_LOOKED_AT = 500  # executions: what a full executor takes at once to find those that spare threads may start
 
 
 class Executor:
@@ -53,6 +57,7 @@ class Executor:
         worker: str,
         clock: Clock,
         threads: int,
+        spare: int,
         bookkeeping_delay: timedelta,
         words_pause: timedelta,
     ) -> None:
@@ -63,6 +68,7 @@ class Executor:
         self.worker = worker
         self.clock = clock
         self.threads = threads
+        self._spare = SpareThreads(threads, spare)
         self._lease = runner.limits.lease
         self._held: set[Claim] = set()  # claimed, and its outcome not yet written
         self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
@@ -80,14 +86,47 @@ class Executor:
     def tick(self, wait: timedelta = WAIT) -> int:
         """Claim as much as there are free threads for and start it; return how much that was."""
         free = self._await_room(wait)
+        if not free and self._spare.are_needed():
+            return self._use_spare_threads()
         if not free:
             self.inbox.rest()  # whatever does not fit is for idle neighbours
             return 0
         with self.inbox.take(free, wait=wait) as offered:
-            now = self.clock.now()
-            claims = ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
+            claims = self._claim(offered)
         if len(claims) < len(offered):
             _tell_passed_over(offered, claims)
+        self._begin(claims)
+        return len(claims)
+
+    def _use_spare_threads(self) -> int:
+        """Start executions of tenants that hold less than their share, postpone the others; return how many started."""
+        started = 0
+        until = time.monotonic() + WAIT.total_seconds()
+        while self._room <= 0 < (room := self._spare_room) and time.monotonic() < until:
+            with self._changed:
+                held = self._running.by_tenant()
+            with self.inbox.take(MAX_LOOKED_AT, wait=BRIEFLY) as offered:
+                waiting = ledger.tenants_of(offered)
+                owners = owners_of({tenant for _, tenant in waiting} | held.keys()) if waiting else {}
+                chosen, postponed = self._spare.divide(waiting, held, room=room, now=self.clock.now(), owner_of=owners)
+                ledger.postpone(postponed)
+                claims = self._claim(chosen)
+            if not offered:
+                return started
+            if postponed:
+                count_postponed(len(postponed))
+                logger.info("executor.postponed", executions=len(postponed), reason="all threads are busy")
+            self._begin(claims)
+            started += len(claims)
+        if self._spare_room <= 0:
+            self.inbox.rest()
+        return started
+
+    def _claim(self, offered: Sequence[UUID]) -> list[Claim]:
+        now = self.clock.now()
+        return ledger.claim(offered, worker=self.worker, now=now, until=now + self._lease)
+
+    def _begin(self, claims: list[Claim]) -> None:
         with self._changed:
             self._held.update(claims)
             self._running.add(claims)
@@ -96,12 +135,27 @@ class Executor:
         trace_claimed(claims)
         # The claim gives everybody the usual lease; whoever has another gets it before it matters.
         self._heart.beat(self._with_leases(claims, but=self._lease))
-        return len(claims)
 
     @property
     def holding(self) -> int:
         """How many executions are claimed, and their outcome not yet written."""
         return len(self._held)
+
+    @property
+    def concluded(self) -> int:
+        """A number that changes whenever an attempt that a handler has ended is settled."""
+        return self._bookkeeper.concluded
+
+    def overrun(self, grace: timedelta) -> int:
+        """How many executions are held for longer than their time limit and `grace`: nobody ends them."""
+        with self._changed:
+            held = list(self._held)
+        now = self.clock.now()
+        return sum(self._is_past_limit(claim, now - grace) for claim in held)
+
+    def _is_past_limit(self, claim: Claim, now: datetime) -> bool:
+        limit = self.runner.limits_of(claim).time_limit
+        return limit is not None and claim.started_at is not None and now - claim.started_at > limit
 
     def held_tasks(self) -> list[str]:
         """The task of each of them."""
@@ -157,6 +211,11 @@ class Executor:
     def _room(self) -> int:
         """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
         return min(self.threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
+
+    @property
+    def _spare_room(self) -> int:
+        """Free threads, the spare ones included."""
+        return self._room + self._spare.spare
 
     def _with_leases(self, claims: Collection[Claim], but: timedelta | None = None) -> list[tuple[Claim, timedelta]]:
         """Each with how long it is leased for; not those with that one lease. Limits that many share are read once."""

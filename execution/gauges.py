@@ -59,7 +59,8 @@ class SystemGauges(Collector):
         )
 
     def _present(self, now: datetime) -> Iterator[Metric]:
-        roles, serving = Presence.objects.counted(now)
+        present = Presence.objects.counted(now)
+        roles, serving = present.roles, present.serving
         yield GaugeMetricFamily(
             "pollers_alive", "Pollers heard of in the last seconds. Without one, nothing becomes due.", roles["poller"]
         )
@@ -69,6 +70,11 @@ class SystemGauges(Collector):
             "executors_alive",
             "Executors heard of in the last seconds that run this task. Workers in other languages are not told.",
             {task: serving[task] for task in self._registry.local_names()},
+        )
+        yield GaugeMetricFamily(
+            "executions_overrun",
+            "Executions that executors hold past their time limit, because nothing ends them.",
+            value=sum(present.overrun.values()),
         )
 
     def _in_trouble(self) -> Iterator[Metric]:

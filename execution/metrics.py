@@ -46,6 +46,10 @@ RETRIED = prometheus_client.Counter(
 DEAD_LETTER = prometheus_client.Counter(
     "tasks_dead_letter_total", "Executions given up after their last attempt: a person has to look at these.", ["task"]
 )
+POSTPONED = prometheus_client.Counter(
+    "executions_postponed_total",
+    "Executions a full executor returned to the queue, because their tenant held its share of the threads.",
+)
 OF_A_TASK = (ENQUEUED, COMPLETED, FAILED, RETRIED, DEAD_LETTER)
 
 
@@ -97,6 +101,11 @@ def count_claimed(claims: Iterable[Claim]) -> None:
     """Note how late those were that are tried for the first time."""
     if late := [claim.late for claim in claims if claim.late is not None and claim.attempt == 1]:
         LATE.observe_many(late)
+
+
+def count_postponed(count: int) -> None:
+    """Note executions that were returned to the queue."""
+    POSTPONED.inc(count)
 
 
 def count_skipped(tasks: Iterable[str]) -> None:

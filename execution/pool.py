@@ -16,7 +16,9 @@ logger = structlog.get_logger(__name__)
 
 
 class DaemonPool:
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, on_broken: Callable[[], None] = lambda: None) -> None:
+        """`on_broken` is called when a thread ends that should not, which leaves one less for good."""
+        self._on_broken = on_broken
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._threads = [Thread(target=self._run, name=f"handler-{n}", daemon=True) for n in range(threads)]
         for thread in self._threads:
@@ -32,8 +34,12 @@ class DaemonPool:
             self._work.put(None)
 
     def _run(self) -> None:
-        while (work := self._work.get()) is not None:
-            try:
-                work()
-            except BaseException:  # a thread less would go unnoticed until there are none
-                logger.exception("pool.work_raised")
+        try:
+            while (work := self._work.get()) is not None:
+                try:
+                    work()
+                except BaseException:  # a thread less would go unnoticed until there are none
+                    logger.exception("pool.work_raised")
+        except BaseException:  # no memory even to say so
+            self._on_broken()
+            raise

@@ -32,9 +32,11 @@ from execution.workshop.processes import ProcessWorkshop
 from execution.workshop.threads import ThreadWorkshop
 from jobs import canaries, dead_letters
 from jobs.clock import Clock, DatabaseClock
-from jobs.pruning import Pruner, kept_by_settings
+from jobs.pruning import Announced, Pruner, kept_by_settings
+from scheduler_project.presence import Load
 
 TIDY_EVERY = timedelta(minutes=1)
+OVERRUN_AFTER = timedelta(minutes=1)  # past the time limit and what a handler gets to end: nobody ends it any more
 
 
 def make_pace() -> Pace:
@@ -49,6 +51,11 @@ def make_outbox(pace: Pace | None = None) -> Outbox:
         publish_patience=settings.PUBLISH_PATIENCE,
         queue_patience=settings.QUEUE_PATIENCE,
     )
+
+
+def load_of(executor: Executor) -> Load:
+    overrun = executor.overrun(2 * settings.END_GRACE + OVERRUN_AFTER)
+    return Load(executor.holding, overrun, executor.concluded)
 
 
 def make_runner() -> Runner:
@@ -91,7 +98,8 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
     names = [_served(name) for name in tasks] or registry.local_names()
     threads = threads or settings.EXECUTOR_THREADS
     runner = make_runner()
-    workshop = make_workshop(runner, threads)  # before anything that has a thread
+    spare = settings.EXECUTOR_SPARE_THREADS
+    workshop = make_workshop(runner, threads + spare)  # before anything that has a thread
     pace = make_pace()
     return Executor(
         get_broker().subscribe(names, prefetch=threads, bundle=pace.bundle),
@@ -101,6 +109,7 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         worker=f"{socket.gethostname()}-{os.getpid()}"[:100],
         clock=DatabaseClock(),
         threads=threads,
+        spare=spare,
         bookkeeping_delay=settings.BOOKKEEPING_DELAY,
         words_pause=settings.WORDS_PAUSE,
     )
@@ -132,6 +141,13 @@ def make_gauges() -> SystemGauges:
     return SystemGauges(registry, DatabaseClock())
 
 
+def make_pruner() -> Pruner | Announced:
+    pruner = Pruner(kept_by_settings(), batch=settings.PRUNE_BATCH)
+    if settings.HISTORY_KEPT is None or settings.HISTORY_KEPT_IS_CHOSEN:
+        return pruner
+    return Announced(pruner, settings.HISTORY_KEPT, settings.HISTORY_NOTICE)
+
+
 def make_recoverer() -> Recoverer:
     return Recoverer(
         make_outbox(),
@@ -146,6 +162,6 @@ def make_recoverer() -> Recoverer:
                 "dead_letters.replays_moved", settings.CANARY_LOOK, partial(canaries.look_after, settings.CANARY_LOOK)
             ),
             Errand("uploads.pruned", TIDY_EVERY, lambda: prune_uploads(timezone.now())),
-            Errand("history.pruned", settings.PRUNE_PAUSE, Pruner(kept_by_settings(), batch=settings.PRUNE_BATCH).step),
+            Errand("history.pruned", settings.PRUNE_PAUSE, make_pruner().step),
         ],
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +19,7 @@ from jobs.secret_names import spelled
 
 __all__ = ["Handler", "InvalidPayload", "Registry", "Run", "Task", "UnknownTask", "registry", "task"]
 
+MAX_FAULTS = 20  # of a payload, told at once: one of 1 MB can have tens of thousands
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}")  # part of a queue's name, and of addresses
 
 
@@ -34,6 +36,7 @@ class InvalidPayload(Exception):
 
 
 Destination = Callable[[Any], str]  # of a payload, such as `https://example.com`
+TenantCheck = Callable[[UUID], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Task:
     secrets: frozenset[str] = frozenset()  # names of members of its payload, besides those that say so themselves
     destination: Destination | None = None  # whom it talks to: while that is down, it waits and its retries are kept
     shared_destination: bool = False  # the same for all tenants, and none of them can make it look down
+    secrets_bound_to: frozenset[str] | None = None  # members that decide where its secrets go; None: any may
+    check_tenant: TenantCheck | None = None  # raises for a tenant that may not have jobs of this task
 
     @property
     def remote(self) -> bool:
@@ -54,14 +59,14 @@ class Task:
         return False
 
     def read(self, payload: Any) -> BaseModel:
-        """The payload as the handler gets it, or InvalidPayload with every field that is wrong."""
+        """The payload as the handler gets it, or InvalidPayload with the fields that are wrong."""
         if not isinstance(payload, dict):
             raise InvalidPayload({"": f"must be a JSON object, such as {self._example()}."})
         try:
             # What `model_validate` does, without looking for options: a third of its time.
             return self.payload.__pydantic_validator__.validate_python(payload)
         except ValidationError as error:
-            raise InvalidPayload(dict(_told(fault, self.payload) for fault in error.errors())) from None
+            raise InvalidPayload(dict(_told(fault, self.payload) for fault in error.errors()[:MAX_FAULTS])) from None
 
     @property
     def description(self) -> str:
@@ -70,8 +75,14 @@ class Task:
 
     @property
     def payload_schema(self) -> dict[str, Any]:
-        """What the payload must look like, as JSON Schema."""
-        return self.payload.model_json_schema()
+        """What the payload must look like, as JSON Schema.
+
+        Without the docstring of the model, which is for developers: users read the task's own description.
+        """
+        schema = self.payload.model_json_schema()
+        if self.payload.__doc__ is not None:
+            schema.pop("description", None)
+        return schema
 
     def _example(self) -> str:
         needed = [field.alias or name for name, field in self.payload.model_fields.items() if field.is_required()]
@@ -132,6 +143,8 @@ def task(
     batch_size: int = 100,
     destination: Destination | None = None,
     shared_destination: bool = False,
+    secrets_bound_to: Collection[str] | None = None,
+    check_tenant: TenantCheck | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a function as the task `name`. It gets the checked payload and the run, and returns JSON.
 
@@ -146,6 +159,11 @@ def task(
 
     With `destination`, work for one that is down waits (see docs/destinations.md). Each tenant finds that out for
     itself, unless it is a `shared_destination`, which no payload can name.
+
+    `secrets_bound_to` names the top-level members of the payload that decide where its secrets go, such as `url`. An
+    edit that changes one of them has to enter the secrets again. Without it, an edit of any member has to.
+
+    With `check_tenant`, jobs of a tenant for which it raises are refused.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name for a task. Use up to 100 letters, digits and _ . : -, such as 'greet'.")
@@ -164,6 +182,8 @@ def task(
                 frozenset(map(spelled, secrets)),
                 destination,
                 shared_destination,
+                None if secrets_bound_to is None else frozenset(secrets_bound_to),
+                check_tenant,
             )
         )
         return function

@@ -18,17 +18,21 @@ from pydantic import BaseModel
 from execution.destinations import Destinations, MustWait, private
 from execution.hiding import opened_payload, scrubber_of
 from execution.registry import InvalidPayload, Registry, Run, Task, UnknownTask
-from execution.retry import GiveUp, GiveUpNow, RetryAt, decide
+from execution.retry import GiveUp, GiveUpNow, RetryAt, WorkerLost, decide
 from execution.spans import attempt
 from jobs.clock import Clock
 from jobs.documents import check_document, storable_text
 from jobs.fingerprints import fingerprint
 from jobs.ledger import Claim, Outcome, completion
 from jobs.limits import Limits, combined
+from jobs.redaction import cleaned_end, cleaned_start
 from jobs.states import AttemptOutcome, Status
 from scheduler_project.logs import fields_within, hide_within
 
 logger = structlog.get_logger(__name__)
+
+MAX_ERROR = 2000  # characters that are kept of what a handler raised
+MAX_TRACEBACK = 32_000  # … and of the traceback, whose end says most
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,17 @@ class Runner:
             took = time.monotonic() - began
             if isinstance(result, BaseException):
                 raise result
-            written = self._written(result if scrubber is None else scrubber.clean_document(result))
+            written = self._written(result)
+            if scrubber is not None:
+                written = self._written(scrubber.clean_document(result))
             self.log.info("execution.completed")
         except MustWait as wait:
             self.log.info("execution.waits", reason=str(wait))
             return self.waits(claim, wait)
+        except MemoryError as error:
+            outcome = self.out_of_memory(claim, error, took=time.monotonic() - began)
+            self.log.warning("execution.out_of_memory", error=outcome.error, then=outcome.status.value)
+            return outcome
         except BaseException as error:  # a handler that calls sys.exit() has failed like any other
             outcome = self.failed(claim, error, took=time.monotonic() - began)
             self.log.warning("execution.attempt_failed", error=outcome.error, then=outcome.status.value)
@@ -94,8 +104,9 @@ class Runner:
                 status, retry_at = Status.FAILED, None
         told = storable_text(f"{type(error).__name__}: {error}")
         trace = storable_text("".join(traceback.format_exception(error)))
-        if (scrubber := scrubber_of(claim)) is not None:
-            told, trace = scrubber.clean(told), scrubber.clean(trace)
+        scrubber = scrubber_of(claim)
+        clean = str if scrubber is None else scrubber.clean
+        told, trace = cleaned_start(clean, told, MAX_ERROR), cleaned_end(clean, trace, MAX_TRACEBACK)
         return Outcome(
             claim.execution_id,
             claim.attempt,
@@ -103,7 +114,7 @@ class Runner:
             now,
             retry_at=retry_at,
             wake_at=(retry_at or now) + self.patience,
-            error=told,
+            error=told[:MAX_ERROR],
             traceback=trace,
             worker=claim.worker,
             started_at=claim.started_at,
@@ -112,6 +123,19 @@ class Runner:
             took=took,
             fingerprint=None if retry_at else fingerprint(claim.task, told),
         )
+
+    def out_of_memory(self, claim: Claim, error: BaseException, *, took: float | None = None) -> Outcome:
+        """The outcome of an attempt that was refused memory.
+
+        Of those that share a process one took the memory, and any may be the one that was refused more. So none is
+        counted until it ran in a process of its own.
+        """
+        traceback.clear_frames(error.__traceback__)  # what the handler held is free from now on
+        told = "there was no memory left for it in its process (HANDLER_MEMORY_MIB)"
+        if self.is_isolated(claim):
+            return self.failed(claim, _caused(MemoryError(told), error), took=took)
+        lost = _caused(WorkerLost(told), error)
+        return self.failed(claim, lost, ended=AttemptOutcome.CRASHED, forgiven=True, took=took)
 
     def waits(self, claim: Claim, wait: MustWait) -> Outcome:
         """The outcome of an attempt whose destination is down: it does not count, and comes again when it was told to.
@@ -193,10 +217,21 @@ class Runner:
             return None
         check_document(result)
         text = json.dumps(result)
-        if len(text) > self.largest_result:
+        if fault := self.fault_of_result(text):
             # What was done is done, and doing it again would return as much.
-            raise GiveUpNow(
-                f"The work is done, but its result of {len(text):,} bytes is more than the {self.largest_result:,} "
-                "that are kept (MAX_RESULT_BYTES). Store it elsewhere and return where it is."
-            )
+            raise GiveUpNow(f"The work is done, but its result {fault}")
         return text
+
+    def fault_of_result(self, text: str) -> str:
+        """Why a result, as JSON, cannot be kept; empty when it can. Remote workers are held to the same."""
+        if len(text) <= self.largest_result:
+            return ""
+        return (
+            f"has {len(text):,} bytes as JSON; at most {self.largest_result:,} are kept (MAX_RESULT_BYTES). "
+            "Store it elsewhere and return where it is."
+        )
+
+
+def _caused(error: BaseException, cause: BaseException) -> BaseException:
+    error.__cause__ = cause
+    return error

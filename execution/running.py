@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from uuid import UUID
 
 from execution.broker.base import Bundle
 from jobs.ledger import Claim
@@ -24,6 +25,10 @@ class Running:
     def threads(self) -> int:
         """Those that are busy: a bundle of fast ones shares one, and it may be over before the next is claimed."""
         return sum(-(-count // self._bundle(task)) for task, count in self._by_task.items())
+
+    def by_tenant(self) -> Counter[UUID]:
+        """How many each tenant has."""
+        return Counter(claim.tenant_id for claim in self._claims)
 
     def add(self, claims: Collection[Claim]) -> None:
         self._claims.update(claims)

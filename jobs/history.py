@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -55,6 +55,12 @@ def first_starts(rows: Collection[Execution]) -> dict[UUID, datetime]:
         attempts = Attempt.objects.filter(execution__in=tried_again, started_at__isnull=False)
         known |= dict(attempts.order_by().values_list("execution").annotate(Min("started_at")))
     return known
+
+
+def start_delay(execution: Execution) -> timedelta | None:
+    """From the due time to the start of the first attempt. Retries start later and say nothing about delay."""
+    started = first_starts([execution]).get(execution.pk)
+    return started - execution.due_at if started else None
 
 
 def _by_id(job: Job, start: datetime, end: datetime) -> ExecutionQuerySet:

@@ -24,7 +24,7 @@ class Status(StrEnum):
 
 TRANSITIONS: dict[Status, frozenset[Status]] = {
     Status.SCHEDULED: frozenset({Status.QUEUED, Status.RUNNING, Status.CANCELLED, Status.SKIPPED}),
-    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELLED}),
+    Status.QUEUED: frozenset({Status.RUNNING, Status.CANCELLED, Status.SCHEDULED}),  # SCHEDULED: postponed
     Status.RUNNING: frozenset(
         {Status.COMPLETED, Status.RETRYING, Status.FAILED, Status.CANCELLED, Status.SCHEDULED}  # SCHEDULED: given back
     ),
@@ -92,7 +92,7 @@ class ReplayState(StrEnum):
 
 REPLAY_TRANSITIONS: dict[ReplayState, frozenset[ReplayState]] = {
     ReplayState.TRYING: frozenset({ReplayState.GOING_ON, ReplayState.STOPPED}),
-    ReplayState.GOING_ON: frozenset({ReplayState.DONE}),
+    ReplayState.GOING_ON: frozenset({ReplayState.DONE, ReplayState.STOPPED}),
     ReplayState.DONE: frozenset(),
     ReplayState.STOPPED: frozenset(),
 }

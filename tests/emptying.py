@@ -12,6 +12,7 @@ from functools import cache
 
 from django.db import connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.pq import TransactionStatus
 
 KEPT = {"django_migrations", "django_content_type", "auth_permission"}  # written by migrations, and by nobody else
 LARGE = 1024 * 1024  # bytes of a table: deleted rows stay in it, and every later test would read past them
@@ -19,6 +20,7 @@ LARGE = 1024 * 1024  # bytes of a table: deleted rows stay in it, and every late
 
 def empty() -> None:
     """Leave in the database what its migrations have put there, and nothing else."""
+    _drop_if_interrupted(connection)
     if _has_grown(connection):
         renew()
         return
@@ -38,6 +40,14 @@ def renew() -> None:
 def _tables(database: str) -> list[str]:
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     return [connection.ops.quote_name(name) for name in names if name not in KEPT]
+
+
+def _drop_if_interrupted(database: BaseDatabaseWrapper) -> None:
+    """Cancel a statement that a test left unfinished: its connection takes no other, and its locks would stay."""
+    raw = database.connection
+    if raw is not None and database.vendor == "postgresql" and raw.info.transaction_status == TransactionStatus.ACTIVE:
+        raw.cancel_safe()
+        database.close()
 
 
 def _has_grown(database: BaseDatabaseWrapper) -> bool:

@@ -16,7 +16,9 @@ def get_broker() -> Broker:
     if settings.AMQP_URL:
         from execution.broker.rabbitmq import RabbitMQBroker
 
-        rabbitmq = RabbitMQBroker(settings.AMQP_URL, prefix=settings.NAME_PREFIX)
+        rabbitmq = RabbitMQBroker(
+            settings.AMQP_URL, prefix=settings.NAME_PREFIX, queue_type=settings.RABBITMQ_QUEUE_TYPE
+        )
         return _with_kept(rabbitmq) if settings.REMOTE_TASKS else rabbitmq
     from execution.broker.database import DatabaseBroker
 

@@ -10,7 +10,18 @@ from jobs.ledger.claiming import Attempted, Claim, claim, heartbeat, read_claims
 from jobs.ledger.inserting import insert
 from jobs.ledger.leasing import lease_due
 from jobs.ledger.moving import JobMove, move_jobs
-from jobs.ledger.recording import DueJob, NewExecution, NextRun, Sent, let_rest, lock_due, mark_queued, record
+from jobs.ledger.recording import (
+    DueJob,
+    NewExecution,
+    NextRun,
+    Sent,
+    let_rest,
+    lock_due,
+    mark_queued,
+    postpone,
+    record,
+    tenants_of,
+)
 from jobs.ledger.settling import Outcome, completion, settle
 from jobs.ledger.shelving import shelve
 from jobs.ledger.skipping import NewSkip, skip
@@ -43,10 +54,12 @@ __all__ = [
     "mark_queued",
     "move_jobs",
     "nap",
+    "postpone",
     "read_claims",
     "record",
     "settle",
     "shelve",
     "skip",
+    "tenants_of",
     "waited_for",
 ]

@@ -186,6 +186,36 @@ def mark_queued(sent: Collection[Sent], *, now: datetime, wake_at: datetime) -> 
     )
 
 
+def tenants_of(ids: Collection[UUID]) -> list[tuple[UUID, UUID]]:
+    """Return those of these executions that wait for a worker, each with its tenant, in the order given."""
+    rows = run(
+        f"SELECT e.id, e.tenant_id FROM r JOIN {HERE} AS e ON e.id = r.this WHERE {waits('e')}",
+        {"this": "uuid"},
+        [(one,) for one in ids],
+    )
+    tenants = {as_uuid(one): as_uuid(tenant) for one, tenant in rows}
+    return [(one, tenants[one]) for one in dict.fromkeys(ids) if one in tenants]
+
+
+def postpone(executions: Collection[tuple[UUID, datetime]]) -> None:
+    """Have these wait, unclaimed, until the time given with each: then the recoverer sends them.
+
+    The queue forgets them meanwhile, so QUEUED becomes SCHEDULED. One that was claimed meanwhile stays as it is.
+    """
+    run(
+        f"""
+        UPDATE {HERE} SET not_before = r.again, wake_at = r.again, queued_at = NULL, fresh = false,
+            status = CASE WHEN status = %(queued)s THEN %(scheduled)s ELSE status END
+        FROM r WHERE id = r.this
+        """,
+        {"this": "uuid", "again": "timestamptz"},
+        list(executions),
+        only=f"locked.not_before < r.again AND {waits('locked')}",
+        scheduled=Status.SCHEDULED.value,
+        queued=Status.QUEUED.value,
+    )
+
+
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(

@@ -19,7 +19,7 @@ from execution.broker.base import Message
 from execution.executor import Executor
 from execution.processes import make_executor
 from jobs.models import Execution
-from jobs.states import Priority, Status
+from jobs.states import AttemptOutcome, Priority, Status
 from tests.whole.processes import eventually
 
 SOON = timedelta(seconds=5)
@@ -209,13 +209,56 @@ def test_an_attempt_without_an_outcome_is_given_back(executor, gate, waiting, mo
     waiting(1)
 
     def broken(claim):
-        raise MemoryError
+        raise SystemError
 
     monkeypatch.setattr(type(executor.runner), "run", lambda self, claim, run: broken(claim))
     executor.tick()
 
     assert executor.drain(SOON) == 0
     eventually(lambda: Execution.objects.get().status == Status.QUEUED)  # given back, and sent again
+
+
+def test_only_attempts_that_their_handler_has_ended_count_as_concluded(executor, gate, waiting, monkeypatch) -> None:
+    waiting(1)
+
+    def broken(runner, claim, run):
+        raise SystemError
+
+    with monkeypatch.context() as patched, capture_logs():
+        patched.setattr(type(executor.runner), "run", broken)
+        executor.tick()
+        assert executor.drain(SOON) == 0
+    assert executor.concluded == 0  # given back: nothing was done
+
+    eventually(lambda: Execution.objects.get().status == Status.QUEUED)
+    gate.opened.set()
+    executor.tick()
+    assert executor.drain(SOON) == 0
+    assert executor.concluded == 1
+
+
+def test_executions_held_past_their_time_limit_are_counted(executor, gate, waiting, monkeypatch) -> None:
+    waiting(2)
+    executor.tick()
+    limit = executor.runner.limits.time_limit
+    assert executor.overrun(-limit / 2) == 0 and executor.overrun(-limit) == 2
+
+
+def test_an_attempt_that_had_no_memory_for_its_outcome_does_not_count_and_runs_alone(
+    executor, gate, waiting, monkeypatch
+) -> None:
+    waiting(1)
+
+    def broken(claim):
+        raise MemoryError
+
+    monkeypatch.setattr(type(executor.runner), "run", lambda self, claim, run: broken(claim))
+    executor.tick()
+
+    assert executor.drain(SOON) == 0
+    eventually(lambda: Execution.objects.get().status == Status.RETRYING)
+    execution = Execution.objects.get()
+    assert execution.forgiven == 1 and execution.attempts.get().outcome == AttemptOutcome.CRASHED
 
 
 def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, monkeypatch) -> None:

@@ -26,7 +26,8 @@ def cable(monkeypatch) -> Iterator[Cable]:
 
     target = urlsplit(django_settings.REDIS_URL)
     cable = Cable(target.hostname, target.port or 6379)
-    url = target._replace(netloc=f"{target.netloc.rpartition('@')[0]}127.0.0.1:{cable.port}").geturl()
+    credentials = "".join(target.netloc.rpartition("@")[:2])
+    url = target._replace(netloc=f"{credentials}127.0.0.1:{cable.port}").geturl()
     index = RedisDueIndex(url, prefix=django_settings.NAME_PREFIX)
     monkeypatch.setattr("scheduling.index.get_due_index", lambda: index)
     monkeypatch.setattr("scheduling.processes.get_due_index", lambda: index)

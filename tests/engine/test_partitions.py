@@ -193,7 +193,8 @@ class TestLookingAfter:
         [finding] = database.partitions_ahead()
         assert finding.code == "database.partitions_run_out" and "partitions tend" in finding.remedy
 
-    def test_the_history_is_counted_over_all_partitions(self, in_partitions, new_job, monkeypatch) -> None:
+    def test_the_history_is_counted_over_all_partitions(self, in_partitions, new_job, monkeypatch, settings) -> None:
+        settings.HISTORY_KEPT = None
         past(new_job(), 8 * DAY)
         past(new_job(), 3 * DAY)
         monkeypatch.setattr(database, "MANY_ROWS", 2)

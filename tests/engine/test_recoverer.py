@@ -145,7 +145,8 @@ def test_a_broker_out_of_reach_costs_time_and_nothing_else(system, recorded, rec
             system.recoverer.tick()
     execution.refresh_from_db()
     assert execution.status == Status.SCHEDULED and execution.wake_at > timezone.now()
-    assert [line["event"] for line in logs] == ["outbox.not_sent"], "an outage is told once, not at each try"
+    told = [line["event"] for line in logs if line["event"].startswith("outbox.")]
+    assert told == ["outbox.not_sent"], "an outage is told once, not at each try"
 
     Execution.objects.update(wake_at=timezone.now() - SECOND)
     with capture_logs() as logs:

@@ -15,7 +15,15 @@ from pika.spec import Basic, BasicProperties
 from execution.broker.base import Message
 from execution.broker.rabbitmq.confirms import WINDOW, Batch, ConfirmChannel, Letter
 from execution.broker.rabbitmq.consumers import DeliveryTags, Run
-from execution.broker.rabbitmq.topology import LADDER, LONGEST_RUNG, RUNG_FRESH, Topology, rung
+from execution.broker.rabbitmq.topology import (
+    LADDER,
+    LONGEST_RUNG,
+    RUNG_FRESH,
+    SHORTEST_RUNG,
+    Queue,
+    Topology,
+    rung,
+)
 from execution.broker.rabbitmq.wire import encode
 
 NORMAL = 5
@@ -110,6 +118,15 @@ def test_a_rung_outlives_whatever_may_be_in_it() -> None:
         _, queue = Topology().for_rung(milliseconds)
         last_entry = RUNG_FRESH * 1000
         assert queue.arguments["x-expires"] > last_entry + queue.arguments["x-message-ttl"]
+
+
+def test_every_queue_has_the_type_that_is_asked_for_and_otherwise_says_none() -> None:
+    for queue_type, said in {"classic": {"classic"}, "": {None}}.items():
+        topology = Topology(queue_type=queue_type)
+        parts = [*topology.foundation(), *topology.for_task("send_email"), *topology.for_rung(SHORTEST_RUNG)]
+        queues = [part for part in parts if isinstance(part, Queue)]
+
+        assert len(queues) == 3 and {queue.arguments.get("x-queue-type") for queue in queues} == said
 
 
 def test_tags_are_settled_together_only_where_no_open_one_lies_below() -> None:

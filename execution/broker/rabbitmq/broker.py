@@ -20,9 +20,9 @@ class RabbitMQBroker(Broker):
     arguments than ours. Inboxes have a connection each, and are closed by whoever subscribed.
     """
 
-    def __init__(self, url: str, *, prefix: str = "") -> None:
+    def __init__(self, url: str, *, prefix: str = "", queue_type: str = "") -> None:
         self._url = url
-        self._topology = Topology(prefix)
+        self._topology = Topology(prefix, queue_type)
         self._publisher = Publisher(url, self._topology)
         self._dead_letters = DeadLetters(url, self._topology, self._publisher)
 

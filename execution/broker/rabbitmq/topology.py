@@ -75,6 +75,7 @@ class Topology:
     """The names and arguments of one installation; a prefix lets several share a broker."""
 
     prefix: str = ""
+    queue_type: str = ""  # said of every queue; if not, the broker's default is taken
 
     @property
     def exchange(self) -> str:
@@ -105,12 +106,12 @@ class Topology:
         return [
             Exchange(self.exchange, ExchangeType.direct),
             Exchange(self.dead_letter_exchange, ExchangeType.fanout),
-            Queue(self.dead_letter_queue, self.dead_letter_exchange),
+            Queue(self.dead_letter_queue, self.dead_letter_exchange, arguments=self._typed()),
         ]
 
     def for_task(self, task: str) -> list[Part]:
         arguments = {"x-max-priority": MAX_PRIORITY, "x-dead-letter-exchange": self.dead_letter_exchange}
-        return [Queue(self.queue(task), self.exchange, task, arguments)]
+        return [Queue(self.queue(task), self.exchange, task, self._typed(arguments))]
 
     def for_rung(self, milliseconds: int) -> list[Part]:
         """A waiting room: the queue's own TTL sends a message on with its own routing key, the task.
@@ -125,7 +126,10 @@ class Topology:
             "x-expires": milliseconds + RUNG_MARGIN,
             "x-dead-letter-exchange": self.exchange,
         }
-        return [Exchange(name, ExchangeType.fanout), Queue(name, name, arguments=arguments)]
+        return [Exchange(name, ExchangeType.fanout), Queue(name, name, arguments=self._typed(arguments))]
+
+    def _typed(self, arguments: Mapping[str, Any] = {}) -> dict[str, Any]:
+        return {**arguments, **({"x-queue-type": self.queue_type} if self.queue_type else {})}
 
 
 def declare(channel: Channel, parts: Iterable[Part], done: Callable[[], None] | None = None) -> None:

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from execution.metrics import InFlight
-from execution.processes import make_executor
+from execution.processes import load_of, make_executor
 from execution.registry import UnknownTask, registry
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.loop import run_until_stopped, stop_on_signals
@@ -48,6 +48,6 @@ class Command(BaseCommand):
         in_flight = InFlight(wanted or registry.local_names(), executor.held_tasks)
         with (
             exported(metrics_port, counted=[in_flight]),
-            announced("executor", holding=lambda: executor.holding, room=executor.threads, tasks=serves) as seen,
+            announced("executor", load=lambda: load_of(executor), room=executor.threads, tasks=serves) as seen,
         ):
             run_until_stopped(executor, interval=AT_ONCE, stop=stop_on_signals(), after_round=seen.round_ended)
