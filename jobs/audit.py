@@ -8,10 +8,13 @@ from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
+from pydantic_core import to_json
+
 from accounts.models import User
 from jobs import ledger
 from jobs.clock import database_now
 from jobs.models import AuditEvent, Job
+from jobs.models.listing import MAX_LISTED
 from jobs.redaction import redacted
 
 LIMITS = ("max_retries", "retry_delay", "retry_delay_cap", "time_limit", "lease")
@@ -19,15 +22,31 @@ POLICIES = ("misfire", "catch_up_window", "catch_up_max", "overlap")
 FIELDS = ("name", "tags", "task", "payload", "schedule", "priority", *LIMITS, *POLICIES, "status", "next_run_at")
 OF_CREATION = ("tenant_id", "actor_id", "action", "job_id", "after", "at")
 OF_CHANGE = (*OF_CREATION, "before")
-_read = attrgetter(*FIELDS)
+KEPT_AS_IT_IS = tuple(name for name in FIELDS if name != "payload")
+_read = attrgetter(*KEPT_AS_IT_IS)
 
 
 def snapshot(job: Job) -> dict[str, Any]:
-    """The job as an audit event keeps it: without its secrets, not even sealed."""
-    kept = dict(zip(FIELDS, _read(job), strict=True))
-    kept["payload"] = redacted(job.payload)
+    """The job as an audit event keeps it: without its secrets, not even sealed.
+
+    Of a job that an act on many has read, a long payload is not there: None, and `omitted` says so.
+    """
+    kept = dict(zip(KEPT_AS_IT_IS, _read(job), strict=True))
+    kept["payload"] = redacted(job.listed("payload"))
+    if job.omitted:
+        kept["omitted"] = job.omitted
     kept["next_run_at"] = job.next_run_at.isoformat() if job.next_run_at else None
     return kept
+
+
+def omit_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Leave a long payload that an act has not changed out of both snapshots.
+
+    Otherwise each act, such as a run, would store the payload twice.
+    """
+    if before["payload"] == after["payload"] and len(to_json(after["payload"])) > MAX_LISTED:
+        for one in (before, after):
+            one |= {"payload": None, "omitted": ["payload"]}
 
 
 def write(

@@ -87,7 +87,7 @@ def _act(
     """`ending` is the reason that unfinished executions are cancelled with, where the act ends them."""
     with transaction.atomic():
         found = Job.objects.kept().for_tenant(tenant).filter(pk__in=set(ids)).select_related("owner").order_by("pk")
-        jobs = {job.id: job for job in found.select_for_update(no_key=True, of=("self",))}
+        jobs = {job.id: job for job in found.in_list().select_for_update(no_key=True, of=("self",))}
         now = database_now()  # once they are locked, as in acts on one
         moves, refused = _decide(jobs.values(), move, now)
         moved = [jobs[one.job_id] for one in moves]

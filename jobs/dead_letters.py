@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -21,15 +22,19 @@ import structlog
 from django.db import transaction
 from django.db.models import CharField, Count, Max, Min
 from django.db.models.functions import Cast
+from pydantic_core import to_json
 
+from accounts.mail_rights import MailRefused
 from accounts.models import Tenant, User
+from accounts.quota import QuotaExceeded
 from execution.broker import BrokerError, get_broker
-from execution.registry import registry
+from execution.registry import Task, UnknownTask, registry
+from jobs import quotas
 from jobs.clock import database_now
 from jobs.fingerprints import fingerprint
 from jobs.models import AuditEvent, Execution
-from jobs.models.execution import ExecutionQuerySet
-from jobs.payloads import accepted, has_marks
+from jobs.models.execution import MAX_COPIED, ExecutionQuerySet
+from jobs.payloads import Stored, accepted, has_marks, usable_task
 from jobs.redaction import redacted
 from jobs.states import Status
 from scheduler_project.origin import Origin, current_origin
@@ -37,10 +42,13 @@ from scheduler_project.origin import Origin, current_origin
 logger = structlog.get_logger(__name__)
 
 CHUNK = 500  # rows a transaction
+FEW = 10  # rows that are read with their payloads, which may be long
 MOST_TOLD = 100  # ids an audit event keeps; it always has the count
 LONGEST_REASON = 300  # characters
 MOST_AT_ONCE = 10_000  # executions that one act by somebody who waits for it is done to: some seconds
+MAX_FITTED = 200  # executions that keep secrets of their own: the payload is checked for each of them
 MOST_GROUPS = 100  # causes that are listed, the most frequent ones
+REFUSALS = (UnknownTask, MailRefused, QuotaExceeded)  # why a payload is not given, besides InvalidPayload
 Found = Sequence[tuple[UUID, str]]  # ids and tasks
 Item = TypeVar("Item")
 
@@ -93,12 +101,12 @@ def name_causes(limit: int) -> int:
 def replay(executions: ExecutionQuerySet, *, actor: User | None, payload: Any = None, most: int | None = None) -> int:
     """Run the dead ones among `executions` again, from now on and with all their retries; return how many.
 
-    `payload` replaces theirs. It raises UnknownTask, InvalidPayload or SeveralTasks before anything
-    is changed. Those whose job was cancelled or deleted are passed over. Of rival replays, each
-    execution counts for one.
+    `payload` replaces theirs, of as many as one act may give it to. It raises UnknownTask, MailRefused, InvalidPayload,
+    QuotaExceeded or SeveralTasks before anything is changed. A quota that is reached later ends the replay; the others
+    stay dead. Those whose job was cancelled or deleted are passed over. Of rival replays, each execution counts for
+    one.
     """
-    found = find(executions.replayable(), most)
-    check_payload(found, payload)
+    found = given(find(executions.replayable(), most), payload)
     told = {"actor": actor, "payload": payload, "now": database_now(), "origin": current_origin()}
     return _act("replay", found, lambda chunk: replay_these(chunk, **told))
 
@@ -120,36 +128,58 @@ def discard(executions: ExecutionQuerySet, *, actor: User | None, reason: str = 
 def replay_these(
     chunk: Sequence[UUID], *, actor: User | None, payload: Any, now: datetime, origin: Origin
 ) -> list[Execution]:
-    """Have those that are still dead run again, and write it down. Call it in a transaction."""
+    """Have those that are still dead run again, and write it down. Call it in a transaction.
+
+    Raises what `replay` does.
+    """
     after = {"status": Status.SCHEDULED} | ({} if payload is None else {"payload": redacted(payload)})
     replayed: list[Execution] = []
     for ids, fitted in [(chunk, None)] if payload is None else _fitted(chunk, payload):
         replayed += Execution.objects.filter(pk__in=ids).replay(now, fitted, origin)
+    for tenant, count in sorted(Counter(one.tenant_id for one in replayed).items()):
+        quotas.Room(Tenant.objects.get(pk=tenant)).take_runs(count, now=now)
     _write_audit("replay", replayed, actor, before={"status": Status.FAILED}, after=after)
     return replayed
 
 
-def check_payload(found: Found, payload: Any) -> None:
-    """Raise UnknownTask, InvalidPayload or SeveralTasks where a `payload` is given and does not fit what was found."""
+def given(found: Found, payload: Any) -> Found:
+    """Those of `found` that one act may give the payload to; without one, all of them. Raises what `replay` does."""
     if payload is None or not found:
-        return
+        return found
     marked = has_marks(payload, registry.get(_only_task(found)))
+    most = max(1, MAX_COPIED // len(to_json(payload)))
+    found = found[: min(most, MAX_FITTED) if marked else most]
     for chunk in chunks(found) if marked else [found[:1]]:
         for _ in _fitted([pk for pk, _ in chunk], payload):
             pass
+    return found
 
 
 def _fitted(ids: Sequence[UUID], payload: Any) -> Iterator[tuple[list[UUID], Any]]:
     """The payload as it is stored for these executions: each keeps the secrets of its own that a mark stands for."""
-    alike: dict[tuple[UUID, str, str], list[Execution]] = defaultdict(list)
-    rows = Execution.objects.filter(pk__in=ids).select_related("job").order_by("pk")
-    for row in rows.only("tenant_id", "task", "payload", "job__payload"):
-        own = json.dumps(row.effective_payload) if has_marks(payload, registry.get(row.task)) else ""
-        alike[row.tenant_id, row.task, own].append(row)
-    for (tenant, task, own), of_them in alike.items():
-        stored = json.loads(own) if own else None
-        fitted = accepted(registry.get(task), payload, tenant=tenant, stored=stored)
-        yield [one.pk for one in of_them], fitted
+    alike: dict[tuple[UUID, str], list[UUID]] = defaultdict(list)
+    found = Execution.objects.filter(pk__in=ids).order_by("job_id", "pk")
+    for pk, tenant, task in found.values_list("pk", "tenant_id", "task"):
+        alike[tenant, task].append(pk)
+    for (tenant, task), of_them in alike.items():
+        owner, wanted = Tenant.objects.get(pk=tenant), usable_task(task, tenant)
+        if has_marks(payload, wanted):
+            of_each = _with_secrets(of_them, payload, wanted, owner)
+        else:  # their own payloads are not even read
+            of_each = iter([(of_them, accepted(wanted, payload, tenant=tenant))])
+        for those, fitted in of_each:
+            quotas.check_payload(owner, fitted)
+            yield those, fitted
+
+
+def _with_secrets(ids: Sequence[UUID], payload: Any, task: Task, tenant: Tenant) -> Iterator[tuple[list[UUID], Any]]:
+    """The payload for each of these, with its own secrets. Few are read at once: they may be long."""
+    for few in chunks(ids, FEW):
+        rows = Execution.objects.filter(pk__in=few).select_related("job").order_by("job_id", "pk")
+        own = rows.only("payload", "job__payload")
+        for text, those in groupby(own, key=lambda row: json.dumps(row.effective_payload)):
+            stored = Stored(task.name, json.loads(text))
+            yield [one.pk for one in those], accepted(task, payload, tenant=tenant.pk, stored=stored)
 
 
 def find(executions: ExecutionQuerySet, most: int | None = None) -> Found:
@@ -183,8 +213,13 @@ def _act(action: str, found: Found, change: Callable[[Sequence[UUID]], list[Exec
     """Do `change` to what was found, as far as it is still dead, chunk by chunk."""
     done: list[UUID] = []
     for chunk in chunks(found):
-        with transaction.atomic():
-            changed = change([pk for pk, _ in chunk])
+        try:
+            with transaction.atomic():
+                changed = change([pk for pk, _ in chunk])
+        except QuotaExceeded:
+            if not done:
+                raise
+            break  # the chunks before are committed: return their number instead of an error that hides it
         done += [one.pk for one in changed]
         logger.info("dead_letters.act", action=action, done=len(done), of=len(found))
     # Once for all of them: RabbitMQ's queue has to be gone through from its head each time.
@@ -228,5 +263,6 @@ def still_dead(executions: Sequence[UUID]) -> Iterator[UUID]:
         yield from Execution.objects.dead().filter(pk__in=chunk).values_list("pk", flat=True)
 
 
-def chunks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
-    return (items[start : start + CHUNK] for start in range(0, len(items), CHUNK))
+def chunks(items: Sequence[Item], size: int | None = None) -> Iterator[Sequence[Item]]:
+    size = size or CHUNK
+    return (items[start : start + size] for start in range(0, len(items), size))

@@ -14,11 +14,12 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS
 
+from accounts.mail_rights import MailRefused
 from accounts.models import Tenant, User
 from accounts.quota import QuotaExceeded
-from execution.registry import InvalidPayload, UnknownTask, registry
+from execution.registry import InvalidPayload, Task, UnknownTask
 from jobs.models import Job
-from jobs.payloads import accepted
+from jobs.payloads import accepted, usable_task
 from jobs.policies import InvalidPolicy, Misfire, check_policies, recurs
 from jobs.states import JobStatus, Priority
 from jobs.terms import terms_of
@@ -33,7 +34,7 @@ AT_FIRST["status"] = JobStatus.ACTIVE.value  # as it comes out of the database, 
 OF_TERMS = ("job_id", "tenant_id", "term")
 row_of = attrgetter(*COLUMNS)
 
-Refusal = UnknownTask | InvalidPayload | InvalidSchedule | InvalidPolicy | QuotaExceeded
+Refusal = UnknownTask | MailRefused | InvalidPayload | InvalidSchedule | InvalidPolicy | QuotaExceeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ class Maker:
         self._schedules = NewSchedules(now)
         self._actor = actor
         self._tenant = tenant.pk
+        self._tasks: dict[str, Task | UnknownTask | MailRefused] = {}  # asked for once, however many jobs want one
         owner = actor.pk if actor else None
         self._of_all = AT_FIRST | {
             "tenant_id": tenant.pk,
@@ -83,10 +85,10 @@ class Maker:
     def made_or_refused(self, wanted: NewJob, pk: UUID) -> Job | Refusal:
         """The job as it is to be stored, or why it cannot be."""
         try:
-            payload = accepted(registry.get(wanted.task), wanted.payload, tenant=self._tenant)
+            payload = accepted(self._task(wanted.task), wanted.payload, tenant=self._tenant)
             schedule, first = self._schedules.read(IMMEDIATELY if wanted.schedule is None else wanted.schedule, job=pk)
             check_policies(wanted.misfire, wanted.overlap, recurring=recurs(schedule))
-        except (UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
+        except (UnknownTask, MailRefused, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
             return error
         values = self._of_all | {
             "id": pk,
@@ -112,3 +114,15 @@ class Maker:
         job = Job.from_db(DEFAULT_DB_ALIAS, COLUMNS, [values[name] for name in COLUMNS])
         job.owner = self._actor
         return job
+
+    def _task(self, name: str) -> Task:
+        task = self._tasks.get(name)
+        if task is None:
+            try:
+                task = usable_task(name, self._tenant)
+            except (UnknownTask, MailRefused) as error:
+                task = error
+            self._tasks[name] = task
+        if isinstance(task, Exception):
+            raise task
+        return task

@@ -8,12 +8,14 @@ number of processes may take steps at once.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Model, QuerySet
@@ -30,6 +32,9 @@ JOBS_A_STEP = 100  # whose runs are counted: a look into an index for each
 LINGERS = timedelta(minutes=1)
 # Until all that stayed behind is looked at again: dead letters are discarded, and long runs end.
 ALL_ANEW = timedelta(minutes=10)
+TOLD = 100_000  # old executions are counted as far as this: to count all may take minutes
+
+logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +183,45 @@ class Pruner:
             after = window[-1]
             yield window
         self._passed[model] = lowest_id(before - LINGERS)
+
+
+class Announced:
+    """Prunes by a default that nobody chose: says at its start what will go, and how to keep it, and waits at first.
+
+    Without anything that old it need not wait: nothing that somebody has come to rely on is lost.
+    """
+
+    def __init__(
+        self, pruner: Pruner, kept: timedelta, notice: timedelta, *, elapsed: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._pruner = pruner
+        self._kept = kept
+        self._notice = notice
+        self._elapsed = elapsed
+        self._begins: float | None = None
+
+    def step(self) -> int:
+        if self._begins is None:
+            self._begins = self._announce()
+        return self._pruner.step() if self._elapsed() >= self._begins else 0
+
+    def _announce(self) -> float:
+        now = database_now()
+        before = now - self._kept
+        old = Execution.objects.filter(pk__lt=lowest_id(before), finished_at__lt=before).forgettable()
+        count = len(old.order_by("pk").values_list("pk", flat=True)[:TOLD])
+        remedy = "HISTORY_KEPT=forever keeps everything, HISTORY_KEPT=365d a year; HISTORY_KEPT=90d ends this notice."
+        if not count:
+            logger.info("history.kept", days=self._kept.days, remedy=remedy)
+            return self._elapsed()
+        logger.warning(
+            "history.will_be_deleted",
+            executions=f"{count:,}" if count < TOLD else f"{TOLD:,} or more",
+            due_before=before.isoformat(timespec="seconds"),
+            begins_at=(now + self._notice).isoformat(timespec="seconds"),
+            remedy=remedy,
+        )
+        return self._elapsed() + self._notice.total_seconds()
 
 
 def _forget(executions: list[UUID]) -> int:

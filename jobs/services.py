@@ -8,21 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
 
 from accounts.models import Tenant, User
-from execution.registry import registry
 from jobs import audit, dead_letters, ledger, quotas
 from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Execution, Job, JobTerm
 from jobs.new_jobs import COLUMNS, OF_TERMS, Maker, NewJob, Refusal, row_of, term_rows
 from jobs.pauses import Missed, missed_in_pause
-from jobs.payloads import accepted
+from jobs.payloads import Stored, accepted, usable_task
 from jobs.policies import check_policies, recurs
-from jobs.sealing import get_seal
+from jobs.redaction import redacted
 from jobs.states import FINAL, Cause, ChangedMeanwhile, IllegalMove, JobStatus, Status
 from scheduler_project.origin import current_origin
 from scheduling.index import announce
@@ -50,10 +50,30 @@ def create_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None)
     What is wrong with one keeps no other from being stored; a database that fails stores none. However many they
     are, they cost the same few statements.
     """
+    return store_jobs(prepare_jobs(wanted, tenant=tenant, actor=actor))
+
+
+class Prepared(NamedTuple):
+    """What is left to be done for new jobs, or why each of the others is refused."""
+
+    outcomes: list[Job | Refusal]
+    tenant: Tenant
+    actor: User | None
+    now: datetime
+
+
+def prepare_jobs(wanted: Sequence[NewJob], *, tenant: Tenant, actor: User | None) -> Prepared:
+    """Read and check jobs. Call it before a transaction: it takes long, and SQLite has one lock for all who write."""
     now = database_now()
     ids = sorted(new_job_id(now) for _ in wanted)  # so that a list by id keeps their order
     maker = Maker(tenant=tenant, actor=actor, now=now)
     outcomes = [maker.made_or_refused(one, pk) for one, pk in zip(wanted, ids, strict=True)]
+    return Prepared(outcomes, tenant, actor, now)
+
+
+def store_jobs(prepared: Prepared) -> list[Job | Refusal]:
+    """Store what was prepared, as far as the tenant has room for it."""
+    outcomes, tenant, actor, now = prepared
     jobs = [outcome for outcome in outcomes if isinstance(outcome, Job)]
     if jobs:
         with transaction.atomic():
@@ -92,7 +112,7 @@ def update_job(
                 changes.get("overlap", job.overlap),
                 recurring=recurs(changes.get("schedule", job.schedule)),
             )
-        quotas.check_change(job, changes, next_run_at)
+        quotas.check_change(job, changes, next_run_at, now=now)
         if any(changes.get(name, getattr(job, name)) != getattr(job, name) for name in ("task", "priority")):
             changes = changes | {"rerouted": True}
         job.edit(next_run_at, **changes)
@@ -190,9 +210,9 @@ def run_job_now(job: Job, *, actor: User | None) -> Execution:
 
 def _edited_payload(job: Job, changes: dict[str, Any]) -> Any:
     """What the job's payload is after the changes; one that only its task is new for has to fit that."""
-    task = registry.get(changes.get("task", job.task))
-    payload = changes["payload"] if "payload" in changes else get_seal().opened(job.payload, job.tenant_id)
-    return accepted(task, payload, tenant=job.tenant_id, stored=job.payload)
+    task = usable_task(changes.get("task", job.task), job.tenant_id)
+    payload = changes["payload"] if "payload" in changes else redacted(job.payload)
+    return accepted(task, payload, tenant=job.tenant_id, stored=Stored(job.task, job.payload))
 
 
 def _why_not_retried(execution: Execution) -> str:
@@ -224,7 +244,9 @@ def _act(
             )
         before = audit.snapshot(current) | about
         yield current
-        audit.write(action, current, actor, before=before, after=audit.snapshot(current) | about)
+        after = audit.snapshot(current) | about
+        audit.omit_unchanged(before, after)
+        audit.write(action, current, actor, before=before, after=after)
         announce_changes(current)
 
 

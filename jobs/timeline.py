@@ -24,7 +24,7 @@ ENDED = {
 
 
 def timeline(execution: Execution) -> list[Moment]:
-    """Everything that is known to have happened, from the row's own times and its failed attempts."""
+    """Everything that is known to have happened, from the row's own times and its latest failed attempts."""
     moments = [
         Moment(execution.due_at, "due"),
         Moment(execution.recorded_at, "recorded", f"by {execution.get_cause_display().lower()}"),
@@ -33,20 +33,18 @@ def timeline(execution: Execution) -> list[Moment]:
         moments.append(Moment(execution.recorded_at, "waits", f"for {execution.waits_for} to be over"))
     if execution.queued_at:
         moments.append(Moment(execution.queued_at, "queued"))
-    for attempt in execution.attempts.all():
+    for attempt in execution.latest_attempts:
         if attempt.started_at:
             moments.append(Moment(attempt.started_at, "started", f"attempt {attempt.number} on {attempt.worker}"))
-        moments.append(
-            Moment(
-                attempt.finished_at,
-                ENDED[AttemptOutcome(attempt.outcome)],
-                f"attempt {attempt.number}: {attempt.error}",
-            )
-        )
+        interrupted = execution.status == Status.CANCELLED and attempt.number == execution.attempt
+        event = "attempt interrupted" if interrupted else ENDED[AttemptOutcome(attempt.outcome)]
+        moments.append(Moment(attempt.finished_at, event, f"attempt {attempt.number}: {attempt.error}"))
+    if execution.cancel_requested_at:
+        moments.append(Moment(execution.cancel_requested_at, "cancellation requested"))
     if execution.started_at and execution.status in (Status.RUNNING, Status.COMPLETED):
         moments.append(Moment(execution.started_at, "started", f"attempt {execution.attempt} on {execution.worker}"))
     if execution.finished_at:
-        moments.append(Moment(execution.finished_at, execution.status.lower(), execution.error or execution.reason))
+        moments.append(Moment(execution.finished_at, execution.status.lower(), execution.explanation))
     if execution.covers_until:
         moments.append(Moment(execution.covers_until, "covers", "every due time up to this one was skipped with it"))
     if execution.discarded_at:

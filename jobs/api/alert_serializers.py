@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from jobs.alerts.kinds import OF_A_JOB, Channel, Wish
 from jobs.alerts.rules import LONGEST, MOST_EMAILS, PAUSE, SHORTEST_PAUSE
-from jobs.api.strict import BodySerializer, IdField
+from jobs.api.strict import BodySerializer, BoundedListField, IdField
 from jobs.models import AlertRule, Incident
 from jobs.models.alert import LONGEST_URL
 from jobs.states import choices
@@ -67,13 +67,13 @@ class AlertChangeSerializer(BodySerializer):
     tag = serializers.CharField(
         max_length=LONGEST_TAG, required=False, allow_blank=True, help_text="Of jobs that have this tag."
     )
-    kinds = serializers.ListField(
+    kinds = BoundedListField(
         child=serializers.ChoiceField(choices(Wish)),
         required=False,
         max_length=2 * len(Wish),
         help_text="What to be told; without any, all of them. `recovered` tells that what was told before is over.",
     )
-    emails = serializers.ListField(
+    emails = BoundedListField(
         child=serializers.CharField(max_length=254),
         required=False,
         max_length=MOST_EMAILS,

@@ -59,8 +59,8 @@ def answer_backfill(job: Job, request: Request) -> Response:
 
 
 def _told(made: backfill.Backfill, job: UUID, wanted: dict[str, Any], request: Request) -> dict[str, Any]:
-    occurrences = reverse("job-occurrences", args=[job], request=request)
-    executions = reverse("job-execution-list", args=[job], request=request)
+    occurrences = reverse("api:job-occurrences", args=[job], request=request)
+    executions = reverse("api:job-execution-list", args=[job], request=request)
     return BackfillSerializer(
         {
             "dry_run": wanted["dry_run"],

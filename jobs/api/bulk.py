@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rest_framework.exceptions import ValidationError
 
@@ -12,7 +12,7 @@ from jobs import services
 from jobs.api.keys import FIELD, KeyField
 from jobs.api.parsing import refuse_unstorable
 from jobs.api.problems import faults_of
-from jobs.api.serializers import JOB
+from jobs.api.serializers import JOB, JOB_ROW
 from jobs.idempotency import Errors
 from jobs.models import Job
 
@@ -37,25 +37,38 @@ def read_items(body: Any) -> tuple[list[Any], str | None]:
     return items, _key_in(body)
 
 
-def create_each(items: list[Any], *, tenant: Tenant, actor: User) -> list[Job | Errors]:
-    """Create the jobs that can be created, and say of every item what became of it."""
+class Read(NamedTuple):
+    """Items as they were read: jobs ready to be stored, and what is wrong with the others."""
+
+    places: list[int]  # of the jobs, among the items
+    prepared: services.Prepared
+    errors: dict[int, Errors]
+
+
+def read_each(items: list[Any], *, tenant: Tenant, actor: User) -> Read:
+    """Read the items. Nothing is stored yet."""
     wanted: dict[int, services.NewJob] = {}
-    made: dict[int, Job | Errors] = {}
+    errors: dict[int, Errors] = {}
     for index, item in enumerate(items):
         try:
             wanted[index] = _read(item)
         except ValidationError as error:
-            made[index] = _errors(error)
-    outcomes = services.create_jobs(list(wanted.values()), tenant=tenant, actor=actor)
-    for index, outcome in zip(wanted, outcomes, strict=True):
+            errors[index] = _errors(error)
+    return Read(list(wanted), services.prepare_jobs(list(wanted.values()), tenant=tenant, actor=actor), errors)
+
+
+def create_each(read: Read) -> list[Job | Errors]:
+    """Create the jobs that can be created, and say of every item what became of it."""
+    made: dict[int, Job | Errors] = dict(read.errors)
+    for index, outcome in zip(read.places, services.store_jobs(read.prepared), strict=True):
         made[index] = outcome if isinstance(outcome, Job) else _errors(outcome)
-    return [made[index] for index in range(len(items))]
+    return [made[index] for index in range(len(made))]
 
 
 def told(made: Sequence[Job | Errors]) -> Outcome:
     """What became of each item, as the answer has it."""
     results = [
-        {"index": index, "status": CREATED, "job": JOB.to_representation(one)}
+        {"index": index, "status": CREATED, "job": JOB_ROW.to_representation(one)}
         if isinstance(one, Job)
         else {"index": index, "status": INVALID, "errors": one}
         for index, one in enumerate(made)

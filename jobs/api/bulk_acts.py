@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
-from rest_framework import serializers
-
 from accounts.models import Tenant, User
-from jobs.api.serializers import JOB
-from jobs.api.strict import BodySerializer, IdField
+from jobs.api.serializers import JOB_ROW
+from jobs.api.strict import BodySerializer, BoundedListField, IdField
 from jobs.bulk_acts import Acted
 
 MOST_IDS = 1000  # a call
@@ -23,7 +21,7 @@ class ActOnEach(Protocol):
 
 
 class JobIdsSerializer(BodySerializer):
-    ids = serializers.ListField(child=IdField(), min_length=1, max_length=MOST_IDS)
+    ids = BoundedListField(child=IdField(), min_length=1, max_length=MOST_IDS)
 
 
 def read_ids(body: Any) -> list[UUID]:
@@ -44,6 +42,6 @@ def _told(acted: Acted | None) -> dict[str, Any]:
     if acted is None:
         return {"status": NOT_FOUND, "reason": UNKNOWN}
     if acted.refused:
-        return {"status": REFUSED, "reason": acted.refused, "job": JOB.to_representation(acted.job)}
-    told = {"status": OK, "job": JOB.to_representation(acted.job)}
+        return {"status": REFUSED, "reason": acted.refused, "job": JOB_ROW.to_representation(acted.job)}
+    told = {"status": OK, "job": JOB_ROW.to_representation(acted.job)}
     return told | {"missed_since": acted.missed_since} if acted.missed_since else told

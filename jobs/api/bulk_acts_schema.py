@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from jobs.api.bulk_acts import MOST_IDS, NOT_FOUND, OK, REFUSED, UNKNOWN, JobIdsSerializer
 from jobs.api.problem_schema import problems
-from jobs.api.serializers import JobSerializer
+from jobs.api.serializers import JobRowSerializer
 
 
 class BulkActOutcomeSerializer(serializers.Serializer):
@@ -17,7 +17,7 @@ class BulkActOutcomeSerializer(serializers.Serializer):
     id = serializers.UUIDField()
     status = serializers.ChoiceField([OK, NOT_FOUND, REFUSED])
     reason = serializers.CharField(required=False, help_text="Why not, unless it is ok.")
-    job = JobSerializer(required=False, help_text="As it is now, wherever it was found.")
+    job = JobRowSerializer(required=False, help_text="As it is now, wherever it was found.")
     missed_since = serializers.DateTimeField(
         required=False,
         help_text="Of one that was resumed: the first due time that passed during the pause. To run what was missed, "

@@ -9,7 +9,7 @@ from jobs.api.bulk import CREATED, INVALID, MOST_JOBS
 from jobs.api.job_schema import KEY_HEADER, replayed_header
 from jobs.api.keys import KeyField
 from jobs.api.problem_schema import problems
-from jobs.api.serializers import JobSerializer
+from jobs.api.serializers import JobRowSerializer, JobSerializer
 
 MAIL = {"to": "you@example.com", "subject": "Report", "body": "…"}
 FRIDAYS = {"type": "cron", "expression": "30 10 * * 5", "timezone": "Asia/Jakarta"}
@@ -23,7 +23,7 @@ class NewJobsSerializer(serializers.Serializer):
 class BulkOutcomeSerializer(serializers.Serializer):
     index = serializers.IntegerField(help_text="The job's place in the list that was sent, from 0.")
     status = serializers.ChoiceField([CREATED, INVALID])
-    job = JobSerializer(required=False, help_text="What was created.")
+    job = JobRowSerializer(required=False, help_text="What was created.")
     errors = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="What is wrong with each field at fault."
     )
@@ -86,6 +86,7 @@ describe_bulk = extend_schema(
                             "owner": "dora",
                             "created_at": "2026-11-16T08:46:55.240949Z",
                             "updated_at": "2026-11-16T08:46:55.240949Z",
+                            "omitted": [],
                         },
                     },
                     {

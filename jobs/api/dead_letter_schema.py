@@ -16,7 +16,7 @@ from jobs.api.dead_letter_serializers import (
     ReplaySerializer,
 )
 from jobs.api.problem_schema import problems
-from jobs.api.serializers import ExecutionSerializer
+from jobs.api.serializers import ExecutionRowSerializer
 from jobs.dead_letters import MOST_AT_ONCE, MOST_GROUPS
 
 FINGERPRINT = "8f14e45fceea167a"
@@ -63,7 +63,7 @@ describe_list = extend_schema(
     operation_id="list_dead_letters",
     summary="List dead letters, latest due time first",
     parameters=[CriteriaSerializer],
-    responses={200: ExecutionSerializer(many=True), **problems(400, 401, 403, 404)},
+    responses={200: ExecutionRowSerializer(many=True), **problems(400, 401, 403, 404)},
 )
 describe_replay = extend_schema(
     operation_id="replay_dead_letters",

@@ -7,8 +7,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from jobs.api.serializers import PayloadField
-from jobs.api.strict import BodySerializer, IdField, StrictSerializer
+from jobs.api.serializers import ListedPayloadField, OmittedField, PayloadField
+from jobs.api.strict import BodySerializer, BoundedListField, IdField, StrictSerializer
 from jobs.dead_letters import LONGEST_REASON
 from jobs.fingerprints import LENGTH
 from jobs.models import Replay
@@ -66,7 +66,7 @@ class GroupsSerializer(serializers.Serializer):
 class SelectionSerializer(BodySerializer):
     """Executions named one by one, all of one cause, or all that criteria fit."""
 
-    executions = serializers.ListField(
+    executions = BoundedListField(
         child=IdField(), required=False, min_length=1, max_length=MOST_NAMED, help_text="Their ids."
     )
     fingerprint = FingerprintField(required=False)
@@ -139,10 +139,20 @@ class ReplaySerializer(serializers.ModelSerializer):
         extra_kwargs = {"reason": {"help_text": "Why it was stopped."}}
 
     def get_others(self, replay: Replay) -> int:
-        return len(replay.others)
+        return replay.others_count if hasattr(replay, "others_count") else len(replay.others)
 
     def get_passed_over(self, replay: Replay) -> int:
         return replay.gone_through - replay.replayed
+
+
+class ReplayRowSerializer(ReplaySerializer):
+    """A replay among others."""
+
+    payload = ListedPayloadField(read_only=True, allow_null=True)
+    omitted = OmittedField("Read the replay by itself for them.")
+
+    class Meta(ReplaySerializer.Meta):
+        fields = [*ReplaySerializer.Meta.fields, "omitted"]
 
 
 def matching(executions: ExecutionQuerySet, criteria: dict[str, Any]) -> ExecutionQuerySet:

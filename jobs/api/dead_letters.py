@@ -25,12 +25,13 @@ from jobs.api.dead_letter_serializers import (
     GroupsSerializer,
     NewDiscardSerializer,
     NewReplaySerializer,
+    ReplayRowSerializer,
     ReplaySerializer,
     matching,
     selected,
 )
 from jobs.api.scoped import TenantScoped
-from jobs.api.serializers import ExecutionSerializer
+from jobs.api.serializers import ExecutionRowSerializer
 from jobs.api.strict import validated
 from jobs.canaries import replay_carefully
 from jobs.dead_letters import MOST_AT_ONCE
@@ -40,7 +41,7 @@ from jobs.models.execution import ExecutionQuerySet
 
 class DeadLetterViewSet(TenantScoped):
     queryset = Execution.objects.all()
-    serializer_class = ExecutionSerializer
+    serializer_class = ExecutionRowSerializer
     filter_backends = []
 
     @describe_causes
@@ -53,7 +54,7 @@ class DeadLetterViewSet(TenantScoped):
     def executions(self, request: Request) -> Response:
         criteria = validated(CriteriaSerializer, request.query_params.dict())
         page = self.paginate_queryset(matching(self._all, criteria).dead())
-        return self.get_paginated_response(ExecutionSerializer(page, many=True).data)
+        return self.get_paginated_response(ExecutionRowSerializer(page, many=True).data)
 
     @describe_replay
     @action(detail=False, methods=["post"])
@@ -83,8 +84,11 @@ class DeadLetterViewSet(TenantScoped):
 @extend_schema_view(list=describe_replays, retrieve=describe_replay_state)
 class ReplayViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, TenantScoped):
     queryset = Replay.objects.select_related("actor")
-    serializer_class = ReplaySerializer
+    serializer_class = ReplayRowSerializer
     filter_backends = []
+
+    def get_serializer_class(self) -> type[ReplaySerializer]:
+        return ReplaySerializer if self.action == "retrieve" else ReplayRowSerializer
 
     def get_queryset(self) -> QuerySet[Replay]:
         if getattr(self, "swagger_fake_view", False):

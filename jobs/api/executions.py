@@ -19,6 +19,7 @@ from jobs.api.filters import ExecutionFilter
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import (
     ExecutionDetailSerializer,
+    ExecutionRowSerializer,
     ExecutionSerializer,
 )
 from jobs.api.strict import validated
@@ -28,7 +29,7 @@ from jobs.timeline import timeline
 
 class ExecutionsViewSet(mixins.ListModelMixin, TenantScoped):
     queryset = Execution.objects.all()
-    serializer_class = ExecutionSerializer
+    serializer_class = ExecutionRowSerializer
     filterset_class = ExecutionFilter
 
     def get_queryset(self) -> QuerySet[Execution]:
@@ -56,7 +57,7 @@ class JobExecutionsViewSet(ExecutionsViewSet):
 )
 class ExecutionViewSet(mixins.RetrieveModelMixin, ExecutionsViewSet):
     def get_serializer_class(self) -> Any:
-        return ExecutionDetailSerializer if self.action == "retrieve" else ExecutionSerializer
+        return ExecutionDetailSerializer if self.action == "retrieve" else super().get_serializer_class()
 
     def get_object(self) -> Execution:
         execution = super().get_object()

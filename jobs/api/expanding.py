@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from jobs.api.serializers import JOB, ExecutionSerializer
+from jobs.api.serializers import ExecutionRowSerializer, JobSerializer
 from jobs.models import Execution, Job
 
 EXPAND = "expand"
@@ -30,11 +30,11 @@ def read_expand(request: Request) -> list[str]:
     return wanted
 
 
-def shown(jobs: Sequence[Job], wanted: Collection[str]) -> list[dict[str, Any]]:
+def shown(jobs: Sequence[Job], wanted: Collection[str], serializer: JobSerializer) -> list[dict[str, Any]]:
     """The jobs as answers have them, with what is wanted besides: at the cost of one statement for all."""
-    as_shown = [JOB.to_representation(job) for job in jobs]
+    as_shown = [serializer.to_representation(job) for job in jobs]
     if LAST_EXECUTION in wanted:
-        latest = Execution.objects.latest_of(jobs)
+        latest = Execution.objects.in_list().latest_of(jobs)
         for job, one in zip(jobs, as_shown, strict=True):
-            one[LAST_EXECUTION] = ExecutionSerializer(latest[job.id]).data if job.id in latest else None
+            one[LAST_EXECUTION] = ExecutionRowSerializer(latest[job.id]).data if job.id in latest else None
     return as_shown

@@ -15,10 +15,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.models import Tenant
+from jobs.api.query_fields import EARLIEST, LATEST, is_comparable
 from jobs.terms import LONGEST_TAG, MOST_SOUGHT, InvalidTags, read_tag, words_of
 
-EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)  # what ids can tell, and databases compare
-LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 LONGEST_SEARCH = 200  # characters: as long as names are
 
 
@@ -83,9 +82,10 @@ class _InstantField(forms.Field):
             instant = self._reader.run_validation(value)
         except serializers.ValidationError:
             instant = None
-        if instant is None or not EARLIEST <= instant <= LATEST:
+        if instant is None or not is_comparable(instant):
             raise forms.ValidationError(
-                "is no time from 1970 to 9000. Write it as 2026-11-20T03:30:00Z, and a + in an address as %2B."
+                f"Invalid timestamp. Use ISO 8601, e.g. 2026-11-20T03:30:00Z, from {EARLIEST.year} to {LATEST.year}; "
+                "write a + in an address as %2B."
             )
         return instant
 
@@ -98,6 +98,8 @@ class _TagsField(forms.Field):
     widget = forms.SelectMultiple  # which reads all values of one name
 
     def to_python(self, value: Any) -> list[str]:
+        if len(value or []) > MOST_SOUGHT:  # the planner's time grows faster than their square
+            raise forms.ValidationError(f"must be {MOST_SOUGHT} tags at most; these are {len(value)}.")
         try:
             return sorted({read_tag(tag) for tag in value or []})
         except InvalidTags as error:

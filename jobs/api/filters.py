@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 
 from accounts.models import User
 from jobs.api.filtering import LONGEST_SEARCH, InstantFilter, TagsFilter, TenantFilterSet, WordsFilter
-from jobs.models.execution import ExecutionQuerySet, few_jobs
+from jobs.models.execution import ExecutionQuerySet
 from jobs.models.job import JobQuerySet
 from jobs.states import Cause, JobStatus, Priority, Status
 from jobs.terms import MOST_SOUGHT
@@ -101,8 +101,4 @@ class ExecutionFilter(TenantFilterSet):
         tags, kind = wanted.get("tag", ()), {name: wanted[name] for name in ("task", "priority") if name in wanted}
         if not tags and not kind:
             return queryset
-        few = few_jobs(self.tenant, **kind, tags=tags)
-        if few is None:
-            return queryset.filter(**kind).tagged(self.tenant, tags)
-        # Of jobs that have never been of another kind, no execution is.
-        return (queryset.filter(**kind) if few.rerouted else queryset).through(few.ids)
+        return queryset.of_kind(self.tenant, **kind, tags=tags)

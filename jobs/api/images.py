@@ -16,6 +16,7 @@ from accounts.tenancy import HEADER
 from execution.handlers.image_thumbnail import LARGEST_SIDE
 from execution.imaging import CONTENT_TYPES
 from execution.uploads import UnknownUpload, find_upload, open_found
+from jobs.api.query_fields import WholeNumberField
 from jobs.api.rendering import QuickJSONRenderer
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import JOB, JobSerializer
@@ -24,7 +25,7 @@ from jobs.api.uploading import BesidesImages, UploadParser
 from jobs.images import order_thumbnail
 
 
-class SideField(serializers.IntegerField):
+class SideField(WholeNumberField):
     def __init__(self, **options: Any) -> None:
         super().__init__(min_value=1, max_value=LARGEST_SIDE, required=False, **options)
 
@@ -47,7 +48,7 @@ class ImageOrderSerializer(StrictSerializer):
     )
     greyscale = YesNoField(default=False)
     format = serializers.ChoiceField(list(CONTENT_TYPES), required=False, help_text="Without one, as it was sent.")
-    quality = serializers.IntegerField(min_value=1, max_value=95, default=85, help_text="Of JPEG and WebP.")
+    quality = WholeNumberField(min_value=1, max_value=95, default=85, help_text="Of JPEG and WebP.")
 
     def validate(self, wishes: dict[str, Any]) -> dict[str, Any]:
         if wishes["fit"] == "cover" and ("width" in wishes) != ("height" in wishes):

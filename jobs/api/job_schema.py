@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from jobs.api import expanding
 from jobs.api.keys import HEADER, LONGEST, PATTERN, REPLAYED
 from jobs.api.problem_schema import problems
-from jobs.api.serializers import JobSerializer, NewJobSerializer, ShownJobSerializer
+from jobs.api.serializers import JobSerializer, ListedJobSerializer, NewJobSerializer, ShownJobSerializer
 
 KEY_HEADER = OpenApiParameter(
     HEADER,
@@ -71,7 +71,7 @@ describe_jobs = extend_schema_view(
         operation_id="list_jobs",
         summary="List jobs, newest first",
         parameters=[expanding.PARAMETER],
-        responses={200: ShownJobSerializer(many=True), **problems(400, 401, 403)},
+        responses={200: ListedJobSerializer(many=True), **problems(400, 401, 403)},
     ),
     create=extend_schema(
         operation_id="create_job",

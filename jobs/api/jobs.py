@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from jobs import bulk_acts, services
 from jobs.api.backfill import answer_backfill
 from jobs.api.backfill_schema import describe_backfill
-from jobs.api.bulk import create_each, read_items, told
+from jobs.api.bulk import create_each, read_each, read_items, told
 from jobs.api.bulk_acts import ActOnEach, read_ids, told_of_acts
 from jobs.api.bulk_acts_schema import describe_bulk_act
 from jobs.api.bulk_schema import describe_bulk
@@ -32,6 +32,7 @@ from jobs.api.schedules import PreviewOptions, PreviewSerializer, previewed
 from jobs.api.scoped import TenantScoped
 from jobs.api.serializers import (
     JOB,
+    JOB_ROW,
     NEW_JOB,
     ExecutionSerializer,
     JobSerializer,
@@ -59,12 +60,12 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def list(self, request: Request) -> Response:
         wanted = read_expand(request)
         jobs = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
-        return self.get_paginated_response(shown(jobs, wanted))
+        return self.get_paginated_response(shown(jobs, wanted, JOB_ROW))
 
     def retrieve(self, request: Request, pk: str) -> Response:
         wanted = read_expand(request)
         job = self.get_object()
-        [as_shown] = shown([job], wanted)
+        [as_shown] = shown([job], wanted, JOB)
         return tagged_unless_known(job, as_shown, request)
 
     def create(self, request: Request) -> Response:
@@ -82,9 +83,10 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
     def bulk(self, request: Request) -> Response:
         items, in_body = read_items(request.data)
         key = key_of(request, in_body)
+        read = read_each(items, tenant=self.tenant, actor=request.user)
 
         def make() -> Sequence[Made]:
-            return create_each(items, tenant=self.tenant, actor=request.user)
+            return create_each(read)
 
         made, headers = once(key, "create_jobs", request.data, tenant=self.tenant, make=make)
         return Response(told(made), headers=headers)

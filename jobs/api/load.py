@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from jobs.api.query_fields import WholeNumberField
 from jobs.api.scoped import TenantScoped
 from jobs.api.strict import StrictSerializer
+from jobs.stats.load import TooSoon, reports
 from scheduling.load import MOST_HOURS
-from scheduling.load.reading import load_report
-
-MOST_JOBS = 20_000  # in one answer: some four seconds for whoever waits for it
 
 
 class LoadOptions(StrictSerializer):
-    hours = serializers.IntegerField(min_value=1, max_value=MOST_HOURS, default=24, help_text="How far to look ahead.")
+    hours = WholeNumberField(min_value=1, max_value=MOST_HOURS, default=24, help_text="How far to look ahead.")
 
 
 class LoadedHourSerializer(serializers.Serializer):
@@ -73,8 +73,8 @@ class LoadSerializer(serializers.Serializer):
     worst = WorstMinuteSerializer(many=True)
     advice = LoadAdviceSerializer(many=True)
     busiest_then = serializers.IntegerField(help_text="What the worst minute would be with all advice followed.")
-    estimated = serializers.IntegerField(help_text="Jobs spread evenly instead of being counted run by run.")
-    left_out = serializers.IntegerField(help_text="Jobs in none of these numbers: too many, or unreadable.")
+    estimated = serializers.IntegerField(help_text="Jobs whose starts are spread evenly instead of being counted.")
+    left_out = serializers.IntegerField(help_text="Jobs in none of these numbers: too many to count, or unreadable.")
 
 
 class ScheduleLoadView(TenantScoped):
@@ -83,11 +83,17 @@ class ScheduleLoadView(TenantScoped):
     @extend_schema(
         operation_id="schedule_load",
         summary="Show how many executions the coming hours start, the worst minutes and what would spread them",
+        description="The work on an answer is bounded: `estimated` and `left_out` say how many jobs are not counted. "
+        "An answer is shared by all who ask for it, for up to a minute. One that took long is followed by a pause in "
+        "which other `hours` are a 429.",
         parameters=[LoadOptions],
         responses=LoadSerializer,
     )
     def retrieve(self, request: Request) -> Response:
         options = LoadOptions(data=request.query_params.dict())
         options.is_valid(raise_exception=True)
-        report = load_report(options.validated_data["hours"], tenant=self.tenant, most=MOST_JOBS)
+        try:
+            report = reports.of(self.tenant, options.validated_data["hours"])
+        except TooSoon as error:
+            raise Throttled(wait=error.again_in, detail=str(error)) from None
         return Response(LoadSerializer(report).data)

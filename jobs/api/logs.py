@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from uuid import UUID
 
@@ -15,11 +14,12 @@ from rest_framework.response import Response
 
 from jobs.api.scoped import TenantScoped
 from jobs.models import Execution, LogLine, Progress
+from jobs.numbers import read_whole_number
 from jobs.states import FINAL
 
 PAGE = 500  # lines: a page of them is about as large as one of executions
-PLACE = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})", re.ASCII)
 BEGINNING = "0.0"
+MAX_PLACE = 2**31 - 1  # an attempt or a line, as the database numbers them
 
 
 class ProgressSerializer(serializers.ModelSerializer):
@@ -54,10 +54,7 @@ class ExecutionLogsView(TenantScoped):
     )
     def retrieve(self, request: Request, execution_id: str) -> Response:
         after = request.query_params.get("after", BEGINNING)
-        found = PLACE.fullmatch(after)
-        if not found:
-            raise serializers.ValidationError({"after": "is no place in a log. Leave it out, or send what was told."})
-        attempt, number = map(int, found.groups())
+        attempt, number = _read_place(after)
         executions = Execution.objects.for_tenant(self.tenant).only("status")
         # Asked first: what is over by now has all its lines written.
         over = get_object_or_404(executions, pk=execution_id).status in FINAL
@@ -70,3 +67,12 @@ class ExecutionLogsView(TenantScoped):
             "finished": over and len(lines) <= PAGE,
         }
         return Response(LogPageSerializer(answer).data)
+
+
+def _read_place(after: str) -> tuple[int, int]:
+    """The attempt and the line that a page begins after."""
+    attempt, _, number = after.partition(".")
+    place = read_whole_number(attempt), read_whole_number(number)
+    if None in place or max(place) > MAX_PLACE:
+        raise serializers.ValidationError({"after": ["Invalid position. Send the `after` of an earlier answer."]})
+    return place

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
 
+from jobs.api.query_fields import WholeNumberField
 from jobs.api.serializers import ScheduleField
 from jobs.api.strict import StrictSerializer
 from jobs.clock import database_now
@@ -24,7 +25,7 @@ A_DAY = timedelta(days=1)
 
 
 class OccurrenceOptions(StrictSerializer):
-    limit = serializers.IntegerField(min_value=1, max_value=MOST, default=SHOWN, help_text="Due times an answer.")
+    limit = WholeNumberField(min_value=1, max_value=MOST, default=SHOWN, help_text="Due times an answer.")
 
     def get_fields(self) -> dict[str, serializers.Field]:
         # `from` is what it is called outside; in Python it is a word of the language.

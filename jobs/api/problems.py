@@ -17,7 +17,9 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from accounts.inviting import ForSomebodyElse, NoSuchInvitation
+from accounts.mail_rights import MailRefused
 from accounts.quota import QuotaExceeded
+from accounts.registration import RegistrationRefused
 from accounts.teams import LastOwner, NotAnOwner
 from accounts.tenancy import MayOnlyLook, OutOfScope, UnknownTenant
 from execution.registry import InvalidPayload, UnknownTask
@@ -61,6 +63,8 @@ def problem_response(error: Exception, context: Any) -> Response | None:
     set_rollback()
     if isinstance(error, QuotaExceeded):
         return _beyond_quota(error)
+    if isinstance(error, MailRefused):
+        return problem(403, str(error))
     if faults := faults_of(error):
         return _invalid(faults)
     match error:
@@ -80,7 +84,7 @@ def problem_response(error: Exception, context: Any) -> Response | None:
             return problem(413, str(error))
         case UnknownTenant() | MayOnlyLook() | OutOfScope() | NotAnOwner() | ForSomebodyElse() | PermissionDenied():
             return problem(403, str(error) or "You may not do this.")
-        case NotYours():
+        case NotYours() | RegistrationRefused():
             return problem(403, str(error))
         case exceptions.APIException():
             return problem(error.status_code, _detail(error), headers=_headers(error))
@@ -94,7 +98,7 @@ def problem_response(error: Exception, context: Any) -> Response | None:
 def faults_of(error: Exception) -> list[Fault]:
     """Which fields of what was sent are wrong, and how; none, when the error is of another kind."""
     match error:
-        case UnknownTask():
+        case UnknownTask() | MailRefused():
             return [{"field": "task", "message": str(error)}]
         case InvalidPayload():
             return [
@@ -118,16 +122,13 @@ def faults_of(error: Exception) -> list[Fault]:
 
 def page_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
     """For addresses that lead nowhere."""
-    detail = f"Nothing is at {request.path[:200]}. The API is described at /api/docs."
-    body = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": detail}
-    return JsonResponse(body, status=404, content_type=CONTENT_TYPE)
+    return page_problem(404, f"Nothing is at {request.path[:200]}. The API is described at /api/docs.")
 
 
-def server_error(request: HttpRequest) -> JsonResponse:
-    """For our own mistakes."""
-    detail = "Something went wrong on our side. It is in the log; please report it."
-    body = {"type": "about:blank", "title": "Internal Server Error", "status": 500, "detail": detail}
-    return JsonResponse(body, status=500, content_type=CONTENT_TYPE)
+def page_problem(status: int, detail: str) -> JsonResponse:
+    """The same for what is answered outside of the API's views."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    return JsonResponse(body, status=status, content_type=CONTENT_TYPE)
 
 
 def _invalid(errors: list[Fault]) -> Response:

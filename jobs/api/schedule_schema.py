@@ -11,7 +11,10 @@ from scheduling.recurrence.jitter import LONGEST_JITTER
 INSTANT = {"type": "string", "format": "date-time"}
 RECURRING = {
     "start_at": INSTANT
-    | {"description": "No run earlier than this. An interval's first run is at it; by default now."},
+    | {
+        "description": "No run earlier than this. An interval's first run is at it; "
+        "without it, one interval after the schedule is set."
+    },
     "end_at": INSTANT | {"description": "No run later than this."},
     "max_runs": {"type": "integer", "minimum": 1, "description": "No more runs than this, by the schedule."},
     "jitter": {

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from jobs.api.query_fields import WholeNumberField
 from jobs.api.serializers import ScheduleField
 from jobs.api.strict import StrictSerializer
 from jobs.clock import database_now
@@ -22,7 +23,7 @@ SHOWN = 10
 
 
 class PreviewOptions(StrictSerializer):
-    count = serializers.IntegerField(min_value=1, max_value=MOST_SHOWN, default=SHOWN)
+    count = WholeNumberField(min_value=1, max_value=MOST_SHOWN, default=SHOWN)
 
     def get_fields(self) -> dict[str, serializers.Field]:
         # `from` is what it is called outside; in Python it is a word of the language.

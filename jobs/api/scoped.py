@@ -7,9 +7,15 @@ from typing import Any
 from rest_framework import viewsets
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
+from rest_framework.response import Response
 
+from accounts.models import ApiKey
+from accounts.models.api_key import Scope
 from accounts.tenancy import HEADER, membership_for
 from jobs.api.pagination import NewestFirst
+
+BAD_REQUEST = 400
+STORED = frozenset({"payload", "result", "error", "emails", "url", "latest_notice"})  # and whatever is in them
 
 
 class TenantScoped(viewsets.GenericViewSet):
@@ -22,3 +28,22 @@ class TenantScoped(viewsets.GenericViewSet):
         super().initial(request, *args, **kwargs)
         writes = request.method not in SAFE_METHODS
         self.tenant = membership_for(request.user, request.headers.get(HEADER), to_write=writes).tenant
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        key = getattr(request, "auth", None)
+        if isinstance(key, ApiKey) and not key.allows(Scope.READ) and response.status_code < BAD_REQUEST:
+            response.data = unread(response.data)
+        return response
+
+
+def unread(answer: Any) -> Any:
+    """An answer without what it repeats of stored things: an act that changes nothing would otherwise read them."""
+    if isinstance(answer, dict):
+        return {name: _nothing(value) if name in STORED else unread(value) for name, value in answer.items()}
+    return [unread(one) for one in answer] if isinstance(answer, list) else answer
+
+
+def _nothing(value: Any) -> Any:
+    """What is there instead: of the same type where that has something empty."""
+    return type(value)() if isinstance(value, str | list) else None

@@ -12,6 +12,8 @@ from jobs.api.lean import LeanSerializer
 from jobs.api.logs import ProgressSerializer
 from jobs.api.schedule_schema import SCHEDULE_SCHEMA
 from jobs.models import Attempt, Execution, Job
+from jobs.models.execution import MAX_ATTEMPTS_SHOWN
+from jobs.models.listing import MAX_LISTED
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, Misfire, Overlap
 from jobs.redaction import redacted
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE, Resumed
@@ -39,9 +41,34 @@ class PayloadField(DocumentField):
         return redacted(value)
 
 
+OMITTED = f"Names of fields that are null here because their JSON has more than {MAX_LISTED:,} characters. "
+
+
+class Whole(serializers.Field):
+    """Of a row of a list: the document as far as it was read."""
+
+    def get_attribute(self, instance: Any) -> Any:
+        return instance.listed(self.source)
+
+
+@extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+class ListedPayloadField(Whole, PayloadField):
+    """A payload in a list."""
+
+
+class OmittedField(serializers.ListField):
+    def __init__(self, where: str) -> None:
+        super().__init__(child=serializers.CharField(), read_only=True, help_text=OMITTED + where)
+
+
 @extend_schema_field({"description": "Any JSON; null while there is none."})
 class ResultField(DocumentField):
-    """What a handler returned."""
+    """What a handler returned, as it is: programs go on with it. Pages hide what is named like a secret."""
+
+
+@extend_schema_field({"description": "Any JSON; null while there is none, and where it is too long for a list."})
+class ListedResultField(Whole, ResultField):
+    """What a handler returned, in a list."""
 
 
 class PriorityField(serializers.ChoiceField):
@@ -157,6 +184,16 @@ class JobSerializer(LeanSerializer):
         read_only_fields = ["id", "status", "next_run_at", "created_at", "updated_at"]
 
 
+class JobRowSerializer(JobSerializer):
+    """A job among others."""
+
+    payload = ListedPayloadField(read_only=True, allow_null=True)
+    omitted = OmittedField("Read the job by itself for them.")
+
+    class Meta(JobSerializer.Meta):
+        fields = [*JobSerializer.Meta.fields, "omitted"]
+
+
 class NewJobSerializer(JobSerializer):
     """A job as it is asked for. Beside what it is, what makes asking twice harmless."""
 
@@ -168,6 +205,7 @@ class NewJobSerializer(JobSerializer):
 
 # One for all requests: to make one takes far longer than to ask it.
 JOB = JobSerializer()
+JOB_ROW = JobRowSerializer()
 NEW_JOB = NewJobSerializer()
 
 
@@ -231,12 +269,37 @@ class ExecutionSerializer(serializers.ModelSerializer):
         }
 
 
-class ShownJobSerializer(JobSerializer):
-    """A job as it is read. How it is shown is told by `jobs.api.expanding`."""
+class ExecutionRowSerializer(ExecutionSerializer):
+    """An execution among others."""
 
-    last_execution = ExecutionSerializer(
-        required=False, allow_null=True, help_text="With expand=last_execution: that of its latest due time, if any."
-    )
+    result = ListedResultField(read_only=True)
+    omitted = OmittedField("Read the execution by itself for them.")
+
+    class Meta(ExecutionSerializer.Meta):
+        fields = [*ExecutionSerializer.Meta.fields, "omitted"]
+
+
+class LastExecutionField(ExecutionRowSerializer):
+    """The last execution, shown beside a job. `jobs.api.expanding` describes how."""
+
+    def __init__(self, **options: Any) -> None:
+        told = "With expand=last_execution: that of its latest due time, if any."
+        super().__init__(required=False, allow_null=True, help_text=told, **options)
+
+
+class ListedJobSerializer(JobRowSerializer):
+    """A job as lists show it."""
+
+    last_execution = LastExecutionField()
+
+    class Meta(JobRowSerializer.Meta):
+        fields = [*JobRowSerializer.Meta.fields, "last_execution"]
+
+
+class ShownJobSerializer(JobSerializer):
+    """A job as it is read by itself."""
+
+    last_execution = LastExecutionField()
 
     class Meta(JobSerializer.Meta):
         fields = [*JobSerializer.Meta.fields, "last_execution"]
@@ -250,7 +313,12 @@ class MomentSerializer(serializers.Serializer):
 
 class ExecutionDetailSerializer(ExecutionSerializer):
     payload = PayloadField(source="effective_payload", read_only=True)
-    attempts = AttemptSerializer(many=True, read_only=True)
+    attempts = AttemptSerializer(
+        many=True,
+        read_only=True,
+        source="latest_attempts",
+        help_text=f"Unsuccessful attempts, the latest {MAX_ATTEMPTS_SHOWN} at most.",
+    )
     timeline = MomentSerializer(many=True, read_only=True)
     progress = ProgressSerializer(
         read_only=True, allow_null=True, default=None, help_text="How far it is, where its handler says so."

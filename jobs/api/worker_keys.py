@@ -19,7 +19,7 @@ from execution import worker_keys
 from execution.models import WorkerKey
 from jobs.api.problem_schema import problems
 from jobs.api.scoped import TenantScoped
-from jobs.api.strict import BodySerializer
+from jobs.api.strict import BodySerializer, BoundedListField
 
 MOST_TASKS = 20
 
@@ -34,7 +34,7 @@ class WorkerKeySerializer(serializers.ModelSerializer):
 
 class NewWorkerKeySerializer(BodySerializer):
     name = serializers.CharField(max_length=100, required=False, default="")
-    tasks = serializers.ListField(
+    tasks = BoundedListField(
         child=serializers.CharField(max_length=100),
         min_length=1,
         max_length=MOST_TASKS,

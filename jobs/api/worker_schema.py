@@ -8,9 +8,9 @@ from typing import Any
 from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
-from execution.remote_work import LONGEST_ERROR
+from execution.runner import MAX_ERROR
 from jobs.api.serializers import DocumentField, PayloadField
-from jobs.api.strict import StrictSerializer
+from jobs.api.strict import BoundedListField, StrictSerializer
 
 MOST_AT_ONCE = 100  # executions a request
 MOST_TASKS = 100
@@ -20,20 +20,25 @@ LOST = "False: the lease was lost. Stop; somebody else has it, or it is over."
 
 
 class ClaimRequest(StrictSerializer):
-    tasks = serializers.ListField(
+    tasks = BoundedListField(
         child=serializers.CharField(max_length=100),
         max_length=MOST_TASKS,
         required=False,
         help_text="Of which tasks; without any, of all that the key is for.",
     )
-    executions = serializers.ListField(
+    executions = BoundedListField(
         child=serializers.UUIDField(),
         max_length=MOST_AT_ONCE,
         min_length=1,
         required=False,
         help_text="These and no others: the ids of a message from RabbitMQ. Not together with tasks.",
     )
-    limit = serializers.IntegerField(min_value=1, max_value=MOST_AT_ONCE, default=1, help_text="How many at most.")
+    limit = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_AT_ONCE,
+        default=1,
+        help_text="How many at most; fewer are claimed where payloads are long.",
+    )
     wait = serializers.FloatField(
         min_value=0,
         max_value=LONGEST_WAIT,
@@ -73,12 +78,15 @@ class HeldSerializer(StrictSerializer):
 
 class DoneSerializer(HeldSerializer):
     result = extend_schema_field({})(DocumentField)(
-        required=False, allow_null=True, default=None, help_text="Any JSON, kept with the execution."
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="Any JSON, kept with the execution. At most MAX_RESULT_BYTES long, 256 KiB by default.",
     )
 
 
 class FailedSerializer(HeldSerializer):
-    error = serializers.CharField(max_length=LONGEST_ERROR, help_text="In one line.")
+    error = serializers.CharField(max_length=MAX_ERROR, help_text="In one line.")
     traceback = serializers.CharField(
         max_length=LONGEST_TRACEBACK, required=False, allow_blank=True, default="", trim_whitespace=False
     )
@@ -130,6 +138,12 @@ def read_one_or_many(serializer: type[HeldSerializer], data: Any) -> tuple[list[
     if len({(one["execution"], one["attempt"]) for one in read}) < len(read):
         raise serializers.ValidationError({"items": "One attempt is there twice. Say one thing of each."})
     return read, False
+
+
+def refused_field(field: str, faults: dict[int, str], *, alone: bool) -> serializers.ValidationError:
+    """The answer to what was sent when a field of these items, by number, will not do."""
+    by_number = {str(number): {field: [fault]} for number, fault in faults.items()}
+    return serializers.ValidationError(by_number["0"] if alone else {"items": by_number})
 
 
 def _by_number(errors: Any) -> Any:

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from execution.processes import get_counter
-from execution.remote_work import Failure, Leased
+from execution.remote_work import BadResults, Failure, Leased
 from jobs.api.problem_schema import problems
 from jobs.api.worker_auth import HasWorkerKey, WorkerKeyAuthentication
 from jobs.api.worker_schema import (
@@ -26,6 +26,7 @@ from jobs.api.worker_schema import (
     as_json,
     one_or_many,
     read_one_or_many,
+    refused_field,
 )
 from jobs.ledger import Attempted
 from jobs.states import IllegalMove
@@ -99,7 +100,11 @@ class CompleteView(WorkerView):
     )
     def post(self, request: Request) -> Response:
         said, alone = read_one_or_many(DoneSerializer, request.data)
-        recorded = get_counter().complete(request.auth, {_key(one): as_json(one["result"]) for one in said})
+        try:
+            recorded = get_counter().complete(request.auth, {_key(one): as_json(one["result"]) for one in said})
+        except BadResults as bad:
+            faults = {number: bad.faults[_key(one)] for number, one in enumerate(said) if _key(one) in bad.faults}
+            raise refused_field("result", faults, alone=alone) from None
         return _answer(_said(said, recorded), alone, recorded)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
+from accounts.mail_rights import MailRefused
 from accounts.models import Tenant
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.as_code.files import InvalidFile, Wanted
@@ -13,7 +14,7 @@ from jobs.clock import database_now
 from jobs.ids import new_job_id
 from jobs.models import Job
 from jobs.new_jobs import Maker, NewJob
-from jobs.payloads import accepted
+from jobs.payloads import Stored, accepted, usable_task
 from jobs.policies import InvalidPolicy, check_policies, recurs
 from jobs.redaction import redacted
 from jobs.sealing import get_seal
@@ -94,7 +95,9 @@ def _update(job: Job, one: NewJob) -> Update | None:
     try:
         found = list(_differences(job, one))
         check_policies(one.misfire, one.overlap, recurring=recurs(one.schedule))
-    except (UnknownTask, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
+        if any(difference.field in ("task", "payload") for difference, _ in found):
+            usable_task(one.task, job.tenant_id)
+    except (UnknownTask, MailRefused, InvalidPayload, InvalidSchedule, InvalidPolicy) as error:
         raise InvalidFile(f"{one.name}: {error}") from None
     if not found:
         return None
@@ -114,8 +117,9 @@ def _differences(job: Job, one: NewJob) -> Iterator[tuple[Difference, Any]]:
         yield Difference("schedule", was, will_be), one.schedule
     seal = get_seal()
     before = seal.opened(job.payload, job.tenant_id)
+    stored = Stored(job.task, job.payload)
     after = seal.opened(
-        accepted(registry.get(one.task), one.payload, tenant=job.tenant_id, stored=job.payload), job.tenant_id
+        accepted(registry.get(one.task), one.payload, tenant=job.tenant_id, stored=stored), job.tenant_id
     )
     if before != after:
         shown, new = redacted(job.payload), redacted(one.payload)

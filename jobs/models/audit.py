@@ -8,12 +8,21 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Tenant
+from jobs.models.listing import Listed, listed_annotations
 
 CHANGES = ("create", "update", "pause", "resume", "cancel", "delete")  # acts that change when a job runs
 
 
-class AuditEvent(models.Model):
+class AuditQuerySet(models.QuerySet["AuditEvent"]):
+    def in_list(self) -> AuditQuerySet:
+        """As a list shows them: see `jobs.models.listing`."""
+        return self.defer(*AuditEvent.LONG).annotate(**listed_annotations(*AuditEvent.LONG))
+
+
+class AuditEvent(Listed, models.Model):
     """Written in the same transaction as the act itself, and never changed afterwards."""
+
+    LONG = ("before", "after")
 
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="audit_events", db_index=False)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -23,6 +32,8 @@ class AuditEvent(models.Model):
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
     at = models.DateTimeField(default=timezone.now)
+
+    objects = AuditQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

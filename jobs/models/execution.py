@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection, models
 from django.db.models import Case, F, Func, GeneratedField, OuterRef, Q, Subquery, Value, When
+from pydantic_core import to_json
 
 from accounts.models import Tenant
 from jobs.fingerprints import LENGTH
 from jobs.ids import highest_id, lowest_id
 from jobs.models.cohort import Cohort, CohortQuerySet
 from jobs.models.job import Job, JobQuerySet
+from jobs.models.listing import Listed, listed_annotations
 from jobs.models.term import JobTerm, is_one_of
 from jobs.states import (
     CLAIMABLE,
     FINAL,
     UNFINISHED,
     Cause,
+    IllegalMove,
     JobStatus,
     Priority,
     Status,
@@ -29,11 +32,16 @@ from jobs.states import (
 )
 from scheduler_project.origin import NOBODY, TRACEPARENT, Origin
 
+if TYPE_CHECKING:
+    from jobs.models.attempt import Attempt
+
 RARE = (Status.FAILED, Status.SKIPPED, Status.CANCELLED, Status.RETRYING)  # entered by few executions
 DEAD = Q(shelf=Status.FAILED, discarded_at=None)
 # On the way that nearly all take, recorded, run and completed, no column changes that an index has: PostgreSQL then
 # writes the new version of a row beside the old one, and to no index.
 STRAIGHT = Q(fresh=True, status__in=(Status.SCHEDULED, Status.RUNNING))
+MAX_ATTEMPTS_SHOWN = 100  # as many as one round of retries may have; a traceback has up to 32,000 characters
+MAX_COPIED = 64 * 1024 * 1024  # bytes of payloads that one act gives to executions, each of which keeps a copy
 MOST_JOBS = 500  # that executions are looked for through: of more, some execution comes along soon enough
 
 
@@ -71,6 +79,10 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 
     def for_tenant(self, tenant: Tenant) -> ExecutionQuerySet:
         return self.filter(tenant=tenant)
+
+    def in_list(self) -> ExecutionQuerySet:
+        """As a list shows them: see `jobs.models.listing`. What they were given is not shown there."""
+        return self.defer("payload", *Execution.LONG).annotate(**listed_annotations(*Execution.LONG))
 
     def unfinished(self) -> ExecutionQuerySet:
         return self.filter(status__in=UNFINISHED)
@@ -164,6 +176,18 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
             found = found.filter(job__in=JobTerm.objects.of_tag(tenant, tag).values("job"))
         return found
 
+    def of_kind(
+        self, tenant: Tenant, *, task: str | None = None, priority: int | None = None, tags: Sequence[str] = ()
+    ) -> ExecutionQuerySet:
+        """Those of a task, a priority or jobs with tags: through their jobs, where these are few."""
+        wanted = {"task": task, "priority": priority}
+        kind = {name: value for name, value in wanted.items() if value is not None}
+        few = few_jobs(tenant, task=task, priority=priority, tags=tags)
+        if few is None:
+            return self.filter(**kind).tagged(tenant, tags)
+        # Of jobs that have never been of another kind, no execution is.
+        return (self.filter(**kind) if few.rerouted else self).through(few.ids)
+
     def through(self, jobs: Collection[UUID]) -> ExecutionQuerySet:
         """Those of these few jobs, for `nearest` to look through one by one."""
         found = self.filter(job__in=jobs)
@@ -243,9 +267,18 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         return list(self.order_by("pk").select_for_update(no_key=True, of=("self",)).only("job_id", "tenant_id"))
 
     def keep_payload(self, payload: Any) -> None:
-        """Have unfinished ones keep the payload they were recorded with. Call it in a transaction."""
+        """Have unfinished ones keep the payload they were recorded with. Call it in a transaction.
+
+        Raises IllegalMove for more than one act may store.
+        """
         unfinished = self.unfinished().filter(payload__isnull=True).order_by("pk").select_for_update(no_key=True)
-        Execution.objects.filter(pk__in=list(unfinished.values_list("pk", flat=True))).update(payload=payload)
+        ids = list(unfinished.values_list("pk", flat=True))
+        if len(ids) * (size := len(to_json(payload))) > MAX_COPIED:
+            raise IllegalMove(
+                f"{len(ids):,} executions wait, and each would keep a copy of the present payload ({size:,} bytes). "
+                "Wait until they have run, or cancel them, and repeat."
+            )
+        Execution.objects.filter(pk__in=ids).update(payload=payload)
 
 
 def _close_ranks(leaving: dict[UUID, Execution], now: datetime) -> None:
@@ -267,12 +300,14 @@ def _close_ranks(leaving: dict[UUID, Execution], now: datetime) -> None:
     Job.objects.bulk_update(their_jobs, ["latest"])
 
 
-class Execution(models.Model):
+class Execution(Listed, models.Model):
     """One due time of a job. Its id is derived from both (see `jobs.ids`), so it exists once.
 
     Until it is finished it carries `wake_at`: the moment when, if nothing has happened, something
     is wrong. `attempt` counts claims and is the fencing token of the worker that holds it.
     """
+
+    LONG = ("result",)
 
     id = models.UUIDField(primary_key=True, editable=False)
     # No constraints: they would look up both rows for every execution. It is recorded in the transaction that holds
@@ -365,7 +400,19 @@ class Execution(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.task} due {self.due_at:%Y-%m-%d %H:%M:%S}"
+        return f"{self.task} due {self.due_at:%Y-%m-%d %H:%M:%S} UTC"
+
+    @property
+    def explanation(self) -> str:
+        """Why the execution has its status. An error is not the reason for a cancelled or skipped execution."""
+        if self.status in (Status.CANCELLED, Status.SKIPPED):
+            return self.reason or self.error
+        return self.error or self.reason
+
+    @property
+    def latest_attempts(self) -> list[Attempt]:
+        """Return the latest unsuccessful attempts, oldest first. Replays make any number of them."""
+        return list(self.attempts.order_by("-number")[:MAX_ATTEMPTS_SHOWN])[::-1]
 
     @property
     def effective_payload(self) -> Any:

@@ -41,7 +41,7 @@ class Incident(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
-    kind = models.CharField(max_length=12, choices=choices(Kind))
+    kind = models.CharField(max_length=20, choices=choices(Kind))
     tenant = models.ForeignKey(Tenant, models.CASCADE, null=True, related_name="incidents", db_index=False)
     job = models.ForeignKey(Job, models.CASCADE, null=True, related_name="incidents", db_index=False)
     subject = models.CharField(max_length=150)

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Tenant, User
 from jobs.ids import lowest_id, new_job_id
+from jobs.models.listing import Listed, listed_annotations
 from jobs.models.term import JobTerm
 from jobs.policies import Misfire, Overlap
 from jobs.states import JOB_TRANSITIONS, IllegalMove, JobStatus, Priority, choices
@@ -30,6 +31,10 @@ class JobQuerySet(models.QuerySet["Job"]):
     def kept(self) -> JobQuerySet:
         """Those nobody has deleted. Deleted ones stay, for the sake of their history."""
         return self.filter(deleted_at=None)
+
+    def in_list(self) -> JobQuerySet:
+        """As a list shows them: see `jobs.models.listing`."""
+        return self.defer(*Job.LONG).annotate(**listed_annotations(*Job.LONG))
 
     def scheduled(self) -> JobQuerySet:
         """Those that have a due time ahead, or behind and not yet recorded."""
@@ -116,8 +121,10 @@ def tasks_of(tenant: Tenant) -> list[str]:
     return tasks
 
 
-class Job(models.Model):
+class Job(Listed, models.Model):
     """The definition. Has `next_run_at` while, and only while, it is active."""
+
+    LONG = ("payload",)
 
     id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
     tenant = models.ForeignKey(Tenant, on_delete=models.PROTECT, related_name="jobs", db_index=False)

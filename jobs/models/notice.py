@@ -64,6 +64,10 @@ class Notice(models.Model):
         self.attempts += taken
         return bool(taken)
 
+    def put_off(self, until: datetime, why: str) -> None:
+        """Have the next try wait, uncounted, unless somebody else has begun it."""
+        self._ours().filter(try_at__isnull=False).update(try_at=until, error=why[:LONGEST_TOLD])
+
     def sent(self, now: datetime, complaint: str = "") -> None:
         self._ours().update(try_at=None, sent_at=now, error=complaint[:LONGEST_TOLD])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -14,10 +15,12 @@ FORGOTTEN = timedelta(hours=1)  # and the row is removed
 
 
 class Present(NamedTuple):
-    """How many processes there are, and how many executors of each task."""
+    """How many processes there are, how many executors of each task, and how these get on."""
 
     roles: Counter[str]
     serving: Counter[str]
+    concluded: Mapping[str, datetime]  # of each task, when an executor that serves it last settled an attempt
+    overrun: Mapping[str, int]  # of each executor that holds any, executions past their time limit
 
 
 class PresenceQuerySet(models.QuerySet["Presence"]):
@@ -25,10 +28,14 @@ class PresenceQuerySet(models.QuerySet["Presence"]):
         return self.filter(seen_at__gt=now - VANISHES).order_by("role", "name")
 
     def counted(self, now: datetime) -> Present:
-        present = list(self.present(now).values_list("role", "tasks"))
+        present = list(self.present(now).only("role", "name", "tasks", "concluded_at", "overrun"))
+        executors = [one for one in present if one.role == "executor"]
+        by_time = sorted((one for one in executors if one.concluded_at), key=lambda one: one.concluded_at)
         return Present(
-            Counter(role for role, _ in present),
-            Counter(task for role, tasks in present if role == "executor" for task in tasks),
+            Counter(one.role for one in present),
+            Counter(task for one in executors for task in one.tasks),
+            {task: one.concluded_at for one in by_time for task in one.tasks},
+            {one.name: one.overrun for one in executors if one.overrun},
         )
 
     def forgotten(self, now: datetime) -> PresenceQuerySet:
@@ -48,6 +55,8 @@ class Presence(models.Model):
     seen_at = models.DateTimeField()
     round_at = models.DateTimeField(null=True)  # when a round of its loop ended last; at first, when it started
     holding = models.PositiveIntegerField(default=0)  # executions
+    overrun = models.PositiveIntegerField(default=0, db_default=0)  # of these, those past their time limit
+    concluded_at = models.DateTimeField(null=True)  # when it last settled an attempt that a handler had ended
     room = models.PositiveIntegerField(default=0)  # for how many at once
     tasks = models.JSONField(default=list)
 

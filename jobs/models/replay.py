@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from accounts.models import Tenant
 from jobs.ids import new_job_id
+from jobs.models.listing import JSONArrayLength, Listed, listed_annotations
 from jobs.states import REPLAY_TRANSITIONS, IllegalMove, ReplayState, choices
 from scheduler_project.origin import TRACEPARENT, Origin
 
@@ -19,16 +20,23 @@ class ReplayQuerySet(models.QuerySet["Replay"]):
     def for_tenant(self, tenant: Tenant) -> ReplayQuerySet:
         return self.filter(tenant=tenant)
 
+    def in_list(self) -> ReplayQuerySet:
+        """As a list shows them: see `jobs.models.listing`. Of the others it tells the number alone."""
+        documents = listed_annotations(*Replay.LONG)
+        return self.defer("others", *Replay.LONG).annotate(others_count=JSONArrayLength("others"), **documents)
+
     def to_look_at(self, now: datetime) -> ReplayQuerySet:
         """Those that have something to be done for them, or to be seen."""
         return self.filter(look_at__lte=now).order_by("look_at")
 
 
-class Replay(models.Model):
+class Replay(Listed, models.Model):
     """Which dead letters were tried, which wait for them, and how far that has come.
 
     Has `look_at` while, and only while, it is not over.
     """
+
+    LONG = ("payload",)
 
     id = models.UUIDField(primary_key=True, default=new_job_id, editable=False)
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="replays", db_index=False)

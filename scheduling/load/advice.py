@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from scheduling.load.counting import Tally
+from scheduling.load.counting import Budget, Tally
 from scheduling.load.groups import Group, Groups, Written, plain_cron
 from scheduling.load.window import Window
 from scheduling.recurrence import Cron
@@ -17,6 +17,7 @@ from scheduling.recurrence.spreading import resolve
 
 WORTH_IT = 0.7  # of what it was: whoever changes a schedule wants to see a difference
 LONGEST_JITTER = 900  # seconds: later than a quarter of an hour is noticed
+STEPS_OF_A_NEW_RULE = 160  # to pick an `H` anew and find its first run takes as long as to count so many starts
 SHORTEST_JITTER = 120  # seconds: less leaves everything within a minute or two
 
 
@@ -45,14 +46,18 @@ class Spread:
     per_minute: list[int]
 
 
-def advise(written: Written, groups: Groups, per_minute: list[int]) -> Spread | None:
-    """Return what would help these jobs, if anything would."""
+def advise(written: Written, groups: Groups, per_minute: list[int], budget: Budget) -> Spread | None:
+    """Return what would help these jobs, if anything would, and if the budget is enough to try it out."""
     change = change_for(written)
     if change is None:
         return None
     window, present = groups.window, groups.of(written)
-    before = _count(present, window)
-    after = _count(_changed(present, change, window), window)
+    if "expression" in change:
+        budget.spend(STEPS_OF_A_NEW_RULE * sum(len(group.jobs) for group in present))
+    before = _count(present, window, budget)
+    after = before and _count(_changed(present, change, window), window, budget)
+    if not before or not after:
+        return None
     together, then = max(before), max(after)
     if then > WORTH_IT * together:
         return None
@@ -130,8 +135,11 @@ def _picked(group: Group, expression: str, window: Window) -> Iterable[Group]:
             yield replace(group, written=written, beat=own, due=due, jobs=[job])
 
 
-def _count(groups: Iterable[Group], window: Window) -> list[int]:
-    tally = Tally(window)
+def _count(groups: Iterable[Group], window: Window, budget: Budget) -> list[int] | None:
+    """The starts in each minute; None if the budget is not enough for all of them."""
+    tally = Tally(window, budget)
     for group in groups:
+        if budget.is_spent:
+            return None
         tally.add(group)
-    return tally.per_minute()
+    return None if tally.left_out else tally.per_minute()

@@ -7,8 +7,22 @@ from scheduling.load.groups import Group
 from scheduling.load.starts import Starts
 from scheduling.load.window import MINUTE, Window
 
-MOST_STEPS = 20_000_000  # a few seconds
+MAX_STEPS = 20_000_000  # a few seconds
 STEPS_OF_A_PICK = 40  # jitter is reckoned for each job and run; that takes so much longer than to count one
+
+
+@dataclass
+class Budget:
+    """What may still be spent on one report, in starts counted: by all of its parts together."""
+
+    steps: int = MAX_STEPS
+
+    @property
+    def is_spent(self) -> bool:
+        return self.steps <= 0
+
+    def spend(self, steps: int) -> None:
+        self.steps -= steps
 
 
 @dataclass
@@ -16,11 +30,12 @@ class Tally:
     """How many executions start in each minute.
 
     What would take too long is spread evenly where it is about even in truth (jitter, short intervals), and left out
-    where it is not; both are told.
+    where it is not; both are told. Once the budget is spent, only what is spread without walking through it counts.
     """
 
     window: Window
-    steps: int = MOST_STEPS
+    budget: Budget = field(default_factory=Budget)
+    counted: list[Starts] = field(default_factory=list)  # walked through once, and kept for who looks closer
     estimated: list[Group] = field(default_factory=list)
     left_out: list[Group] = field(default_factory=list)
     _exact: list[int] = field(init=False)
@@ -31,16 +46,19 @@ class Tally:
         self._changes = [0.0] * (self.window.minutes + 1)
 
     def add(self, group: Group) -> None:
-        if self.steps <= 0 and not group.jitter and not isinstance(group.beat, int):
+        budget, is_interval = self.budget, isinstance(group.beat, int)
+        if budget.is_spent and (group.jitter or not is_interval):
             self.left_out.append(group)
             return
         starts = Starts(group, self.window)
         steps = len(starts.dues) * (STEPS_OF_A_PICK * len(group.jobs) if group.jitter else 1)
-        if steps > self.steps and (group.jitter or isinstance(group.beat, int)):
+        if steps > budget.steps and (group.jitter or is_interval):
+            budget.spend(0 if is_interval and not group.jitter else len(starts.dues))
             self.estimated.append(group)
             self._spread(starts)
             return
-        self.steps -= steps
+        budget.spend(steps)
+        self.counted.append(starts)
         counts = self._exact
         for minute, jobs in starts.per_minute():
             counts[minute] += jobs

@@ -13,7 +13,7 @@ from accounts.models import Tenant
 from jobs.clock import database_now
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
-from scheduling.load.counting import Tally
+from scheduling.load.counting import MAX_STEPS, Budget, Tally
 from scheduling.load.groups import Groups
 from scheduling.load.report import Progress, Report, report_on
 from scheduling.load.window import Window
@@ -23,17 +23,22 @@ CHUNK = 2000
 
 
 def load_report(
-    hours: int, *, tenant: Tenant | None = None, most: int = MOST_JOBS, progress: Progress = lambda *_: None
+    hours: int,
+    *,
+    tenant: Tenant | None = None,
+    most: int = MOST_JOBS,
+    steps: int = MAX_STEPS,
+    progress: Progress = lambda *_: None,
 ) -> Report:
     """How busy the coming hours will be: for one tenant, or for all of them.
 
-    Where there are more than `most` jobs, those that are due first count.
+    Where there are more than `most` jobs, those that are due first count; `steps` bounds the work on them.
     """
     window = Window(database_now(), hours)
     jobs = _due_within(window, tenant)
     total = jobs.count()
     groups = _grouped(jobs, window, most, lambda done: progress("reading", done, min(total, most)))
-    return report_on(groups, left_out=max(0, total - most), progress=progress)
+    return report_on(groups, left_out=max(0, total - most), steps=steps, progress=progress)
 
 
 class Ahead(NamedTuple):
@@ -48,10 +53,10 @@ class Ahead(NamedTuple):
         return self.per_minute[minute] if 0 <= minute < len(self.per_minute) else None
 
 
-def minutes_ahead(hours: int, *, tenant: Tenant | None = None, most: int = MOST_JOBS) -> Ahead:
+def minutes_ahead(hours: int, *, tenant: Tenant | None = None, most: int = MOST_JOBS, steps: int = MAX_STEPS) -> Ahead:
     """The minutes alone, of the `most` jobs that are due first: nothing is counted in the database."""
     window = Window(database_now(), hours)
-    tally = Tally(window)
+    tally = Tally(window, Budget(steps))
     for group in _grouped(_due_within(window, tenant), window, most, lambda done: None):
         tally.add(group)
     return Ahead(window.start, tally.per_minute())

@@ -8,7 +8,7 @@ from heapq import nlargest
 from statistics import median_low
 
 from scheduling.load.advice import Advice, advise
-from scheduling.load.counting import Tally
+from scheduling.load.counting import MAX_STEPS, Budget, Tally
 from scheduling.load.groups import Group, Groups, NamedJob, Written
 from scheduling.load.starts import Starts
 
@@ -63,16 +63,19 @@ class Report:
     minutes: list[int]  # executions that each minute starts
 
 
-def report_on(groups: Groups, *, left_out: int = 0, progress: Progress = lambda *_: None) -> Report:
-    """Count all jobs' starts. `left_out` is how many more jobs there are, that nobody read."""
+def report_on(
+    groups: Groups, *, left_out: int = 0, steps: int = MAX_STEPS, progress: Progress = lambda *_: None
+) -> Report:
+    """Count all jobs' starts, as far as `steps` go. `left_out` is how many more jobs there are, that nobody read."""
     window = groups.window
-    tally = Tally(window)
-    for done, group in enumerate(groups):
+    tally = Tally(window, Budget(steps))
+    # Those that many jobs share first: what is left out then is little.
+    for done, group in enumerate(sorted(groups, key=lambda group: -len(group.jobs))):
         tally.add(group)
         progress("counting", done, len(groups))
     per_minute = tally.per_minute()
-    worst = _worst(per_minute, groups, {id(group) for group in (*tally.estimated, *tally.left_out)})
-    advice, then = _advice(worst, per_minute, groups)
+    worst = _worst(per_minute, groups, tally.counted)
+    advice, then = _advice(worst, per_minute, groups, tally.budget)
     return Report(
         window.start,
         window.end,
@@ -99,19 +102,18 @@ def _jobs(groups: list[Group]) -> int:
     return sum(len(group.jobs) for group in groups)
 
 
-def _worst(per_minute: list[int], groups: Groups, uncounted: set[int]) -> list[WorstMinute]:
+def _worst(per_minute: list[int], groups: Groups, counted: list[Starts]) -> list[WorstMinute]:
     """The busiest minutes, the worst first and then by time; those made up of the same schedules are one."""
     minutes = len(per_minute)
     busiest = nlargest(LOOKED_AT, range(minutes), key=lambda minute: (per_minute[minute], -minute))
     wanted = {minute for minute in busiest if per_minute[minute]}
     shares: dict[int, Counter[Written]] = defaultdict(Counter)
     usual: Counter[Written] = Counter()
-    for group in groups:
-        if id(group) not in uncounted:
-            starts = Starts(group, groups.window)
-            usual[group.written] += len(starts.dues) * len(group.jobs)
-            for minute, jobs in starts.per_minute(wanted):
-                shares[minute][group.written] += jobs
+    for starts in counted:
+        group = starts.group
+        usual[group.written] += len(starts.dues) * len(group.jobs)
+        for minute, jobs in starts.per_minute(wanted):
+            shares[minute][group.written] += jobs
     alike: dict[tuple[Written, ...], list[int]] = defaultdict(list)
     for minute in busiest:
         if minute in wanted:
@@ -132,12 +134,14 @@ def _named(share: Counter[Written], usual: Counter[Written], minutes: int) -> tu
     return tuple(written for written, _ in (unusual or share).most_common(PARTS))
 
 
-def _advice(worst: list[WorstMinute], per_minute: list[int], groups: Groups) -> tuple[list[Advice], list[int]]:
-    """What would help with the worst minutes, and the minutes as they would be then."""
+def _advice(
+    worst: list[WorstMinute], per_minute: list[int], groups: Groups, budget: Budget
+) -> tuple[list[Advice], list[int]]:
+    """What would help with the worst minutes, and the minutes as they would be then: as far as the budget goes."""
     asked: dict[Written, None] = dict.fromkeys(part.written for minute in worst for part in minute.parts)
     given: list[Advice] = []
     for written in asked:
-        if len(given) < MOST_ADVICE and (spread := advise(written, groups, per_minute)) is not None:
+        if len(given) < MOST_ADVICE and (spread := advise(written, groups, per_minute, budget)) is not None:
             given.append(spread.advice)
             per_minute = spread.per_minute
     return given, per_minute

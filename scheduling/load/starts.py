@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import islice
 
 from scheduling.load.days import runs_between
 from scheduling.load.groups import Group
@@ -67,7 +68,8 @@ class Starts:
                 return range(first, first + count * seconds, seconds)
             case cron:
                 until = last + timedelta.resolution
-                return [window.second_of(run) for run in runs_between(cron, after, until)]
+                most = None if group.left is None else group.left - 1
+                return [window.second_of(run) for run in islice(runs_between(cron, after, until), most)]
 
     def _on_time(self, only: Collection[int] | None) -> Iterator[tuple[int, int]]:
         jobs = len(self.group.jobs)

@@ -17,7 +17,7 @@ LONGEST = 365 * 24 * 60 * 60  # seconds, a year: further apart is a calendar's b
 
 @dataclass(frozen=True)
 class Every(Recurrence):
-    """Runs at `anchor`, and every `seconds` after it."""
+    """Runs at `anchor`, and every `seconds` after it. Without a `start_at` the anchor is now, which itself is past."""
 
     seconds: int
     anchor: datetime

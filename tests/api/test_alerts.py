@@ -134,6 +134,19 @@ def test_a_secret_is_kept_sealed_and_shown_to_nobody(api) -> None:
     assert api.patch(path, {"secret": None}).json()["has_secret"] is False
 
 
+def test_a_secret_is_not_kept_for_another_url(api) -> None:
+    path = f"/api/v1/alerts/{asked(api, HOOK | {'secret': SECRET}).json()['id']}"
+    elsewhere = {"url": "https://elsewhere.example.com/hook"}
+
+    refused = api.patch(path, elsewhere)
+
+    assert refused.status_code == 400 and "Enter the secret again" in faults(refused)["secret"]
+    assert api.get(path).json()["url"] == HOOK["url"]
+    assert api.patch(path, {"url": HOOK["url"], "pause": 60}).json()["has_secret"] is True
+    assert api.patch(path, elsewhere | {"secret": SECRET}).json()["has_secret"] is True
+    assert api.patch(path, {"url": HOOK["url"], "secret": None}).json()["has_secret"] is False
+
+
 def test_every_act_on_a_rule_is_in_the_audit_trail(api, alice, job) -> None:
     rule = asked(api, BY_MAIL).json()["id"]
     api.patch(f"/api/v1/alerts/{rule}", {"job": str(job.pk)})

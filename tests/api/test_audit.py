@@ -90,6 +90,19 @@ def test_a_cursor_that_is_not_ours_is_refused(api, position) -> None:
     assert answer.status_code == 400 and answer.json()["errors"][0]["field"] == "cursor"
 
 
+def test_an_act_does_not_store_a_long_payload_that_it_leaves_as_it_is(api) -> None:
+    job = api.post("/api/v1/jobs", {"task": "send_email", "payload": JOB["payload"] | {"body": "x" * 20_000}}).json()[
+        "id"
+    ]
+
+    api.post(f"/api/v1/jobs/{job}/run")
+    api.patch(f"/api/v1/jobs/{job}", {"payload": JOB["payload"] | {"body": "y" * 20_000}})
+
+    run, edit = (AuditEvent.objects.get(job=job, action=action) for action in ("run_now", "update"))
+    assert run.before["payload"] is run.after["payload"] is None and run.after["omitted"] == ["payload"]
+    assert edit.before["payload"]["body"][0] == "x" and edit.after["payload"]["body"][0] == "y"
+
+
 def test_charlie_sees_nothing_of_it(api, charlie) -> None:
     api.post("/api/v1/jobs", JOB)
 

@@ -7,6 +7,10 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from rest_framework.serializers import ListField
+
+from jobs.api.lean import LeanSerializer
+from jobs.api.strict import BoundedListField, StrictSerializer
 
 pytestmark = pytest.mark.django_db
 
@@ -168,3 +172,36 @@ def test_no_json_at_all_makes_a_500(api, data) -> None:
     assert answer.status_code in (201, 400)
     if answer.status_code == 400:
         assert answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "field"),
+    [
+        ("jobs/bulk/pause", {}, "ids"),
+        ("dead-letters/discard", {}, "executions"),
+        ("keys", {"name": "x"}, "scopes"),
+        ("alerts", {"name": "x", "channel": "email"}, "emails"),
+        ("alerts", {"name": "x", "channel": "email"}, "kinds"),
+        ("worker-keys", {"name": "x"}, "tasks"),
+    ],
+)
+def test_a_list_that_is_far_too_long_is_refused_without_a_look_at_its_items(api, route, body, field) -> None:
+    # To find fault with each item takes ten seconds, and hundreds of megabytes.
+    answer = api.post(f"/api/v1/{route}", body | {field: [0] * 300_000})
+
+    assert answer.status_code == 400 and len(answer.content) < 1_000
+    assert answer.json()["errors"][0]["field"] == field
+
+
+def test_requests_have_no_lists_without_a_bound() -> None:
+    def all_below(kind: type) -> set[type]:
+        return {kind}.union(*map(all_below, kind.__subclasses__()))
+
+    written = [
+        f"{kind.__name__}.{name}"
+        for kind in all_below(StrictSerializer) - {LeanSerializer}  # which is of no model
+        for name, field in kind().fields.items()
+        if isinstance(field, ListField) and not field.read_only and not isinstance(field, BoundedListField)
+    ]
+
+    assert written == []

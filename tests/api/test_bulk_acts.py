@@ -63,7 +63,7 @@ def test_what_is_answered_is_what_is_stored(api, name) -> None:
         if name == "delete":
             assert api.get(f"/api/v1/jobs/{one['id']}").status_code == 404
         else:
-            assert api.get(f"/api/v1/jobs/{one['id']}").json() == one["job"]
+            assert api.get(f"/api/v1/jobs/{one['id']}").json() | {"omitted": []} == one["job"]
 
 
 @pytest.mark.parametrize("name", ACTS)

@@ -6,13 +6,18 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pydantic_core import to_json
 
-from accounts.models import Membership
-from jobs import ledger, services
+from accounts.models import Membership, Tenant
+from jobs import dead_letters, ledger, services
 from jobs.fingerprints import fingerprint
 from jobs.ledger import NewExecution
 from jobs.models import AuditEvent, Execution, Job
+from jobs.redaction import MARK
+from jobs.sealing import get_seal
 from jobs.services import NewJob
 from jobs.states import Cause, Status
 from tests.conftest import client_of
@@ -21,6 +26,7 @@ pytestmark = pytest.mark.django_db
 
 ROOT = "/api/v1/dead-letters"
 MAIL = {"to": "alice@example.com", "subject": "Hello", "body": "There"}
+HTTP = {"url": "https://example.com/", "method": "GET"}
 HOURLY = {"type": "interval", "seconds": 3600}
 GONE = "GiveUpNow: mailbox 5 is gone"
 FULL = "GiveUpNow: the disk is full"
@@ -160,6 +166,60 @@ def test_more_than_one_call_deals_with_are_told(api, job, monkeypatch) -> None:
     assert api.post(f"{ROOT}/discard", everything).json() == {"count": 1, "more": False}
 
 
+def test_one_call_gives_a_payload_to_no_more_than_it_may_store_copies_of(api, job, monkeypatch) -> None:
+    monkeypatch.setattr("jobs.dead_letters.MAX_COPIED", 2 * len(to_json(MAIL)))
+    dead_of(job, 5)
+    edited = {"filter": {"task": "send_email"}, "payload": MAIL}
+
+    assert api.post(f"{ROOT}/replay", edited).json() == {"count": 2, "more": True}
+    careful = api.post(f"{ROOT}/replay", edited | {"canary": 1}).json()
+    assert len(careful["canaries"]) + careful["others"] == 2
+    monkeypatch.setattr("jobs.dead_letters.MAX_COPIED", 1)
+    assert api.post(f"{ROOT}/replay", edited).json() == {"count": 1, "more": True}
+    assert api.post(f"{ROOT}/replay", {"filter": {"task": "send_email"}}).json() == {"count": 1, "more": False}
+
+
+def test_marks_are_filled_in_for_a_bounded_number_of_executions_a_call(api, team, monkeypatch) -> None:
+    monkeypatch.setattr("jobs.dead_letters.MAX_FITTED", 2)
+    payload = {"url": "https://1.1.1.1/", "headers": {"Authorization": "Bearer of-alice"}}
+    job = services.create_job(NewJob("http_request", payload, HOURLY), tenant=team, actor=None)
+    dead_of(job, 3)
+    marked = {"filter": {"job": str(job.pk)}, "payload": payload | {"headers": {"Authorization": MARK}}}
+
+    assert api.post(f"{ROOT}/replay", marked).json() == {"count": 2, "more": True}
+    assert api.post(f"{ROOT}/replay", marked).json() == {"count": 1, "more": False}
+
+
+def test_a_replays_payload_is_no_larger_than_the_tenants_payloads_may_be(api, team, job) -> None:
+    Tenant.objects.filter(pk=team.pk).update(max_payload_bytes=200)
+    [one] = dead_of(job)
+    large = MAIL | {"body": "x" * 200}
+
+    answers = [
+        api.post(f"{ROOT}/replay", {"executions": [one], "payload": large}),
+        api.post(f"/api/v1/executions/{one}/retry", {"payload": large}),
+    ]
+
+    for answer in answers:
+        assert answer.status_code == 403 and answer.json()["quota"]["name"] == "payload_bytes"
+    assert Execution.objects.dead().count() == 1
+
+
+def test_an_edit_does_not_copy_a_payload_to_more_executions_than_one_act_may(api, job, monkeypatch) -> None:
+    monkeypatch.setattr("jobs.models.execution.MAX_COPIED", 2 * len(to_json(MAIL)))
+    path, change = f"/api/v1/jobs/{job.pk}", {"payload": MAIL | {"body": "Here"}}
+    for _ in range(3):
+        services.run_job_now(job, actor=None)
+
+    answer = api.patch(path, change)
+
+    assert answer.status_code == 409 and "3 executions wait" in answer.json()["detail"]
+    assert not Execution.objects.filter(payload__isnull=False).exists()
+    services.cancel_execution(Execution.objects.first(), actor=None)
+    assert api.patch(path, change).status_code == 200
+    assert Execution.objects.filter(payload__isnull=False).count() == 2
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -214,7 +274,7 @@ def test_a_careful_replay_tells_where_it_stands(api, job) -> None:
     assert (told["state"], told["canaries"], told["others"], told["replayed"]) == ("TRYING", [oldest], 3, 0)
     assert told["actor"] == "alice" and told["payload"] is None
     assert api.get(f"{ROOT}/replays/{told['id']}").json() == told
-    assert api.get(f"{ROOT}/replays").json()["results"] == [told]
+    assert api.get(f"{ROOT}/replays").json()["results"] == [told | {"omitted": []}]
     assert set(ids_of(api.get(f"{ROOT}/executions"))) == set(others)
 
 
@@ -241,3 +301,27 @@ def test_a_viewer_may_look_and_no_more(team, bob, job) -> None:
     assert len(viewer.get(ROOT).json()["results"]) == 1
     assert viewer.post(f"{ROOT}/replay", {"fingerprint": "a" * 16}).status_code == 403
     assert viewer.post(f"{ROOT}/discard", {"fingerprint": "a" * 16}).status_code == 403
+
+
+def test_a_replay_reads_no_payloads_that_it_replaces(job, alice) -> None:
+    """Five hundred at once, each of half a megabyte, would be gigabytes once they are parsed."""
+    found = Execution.objects.filter(pk__in=dead_of(job, 3, payload=MAIL))
+
+    with CaptureQueriesContext(connection) as asked:
+        assert dead_letters.replay(found, actor=alice, payload=MAIL | {"subject": "Again"}) == 3
+
+    assert [one["sql"] for one in asked if one["sql"].startswith("SELECT") and '"payload"' in one["sql"]] == []
+
+
+def test_payloads_that_marks_are_of_are_read_a_few_at_a_time(job, alice, monkeypatch) -> None:
+    monkeypatch.setattr("jobs.dead_letters.FEW", 2)
+    call = services.create_job(NewJob("http_request", HTTP, HOURLY), tenant=job.tenant, actor=None)
+    own = [HTTP | {"headers": {"authorization": f"secret-{n}"}} for n in (1, 2, 2, 3)]
+    for pk, payload in zip(reversed(dead_of(call, 4)), own, strict=True):
+        Execution.objects.filter(pk=pk).update(payload=get_seal().sealed(payload, call.tenant_id, ()))
+    marked = HTTP | {"headers": {"authorization": MARK}}
+
+    assert dead_letters.replay(Execution.objects.filter(job=call), actor=alice, payload=marked) == 4
+
+    kept = Execution.objects.filter(job=call).order_by("pk").values_list("payload", flat=True)
+    assert [get_seal().opened(one, call.tenant_id) for one in kept] == own

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from jobs import services
-from jobs.models import AuditEvent, Execution
+from jobs.models import Attempt, AuditEvent, Execution
 from jobs.services import NewJob
 from jobs.states import Status
 from tests.conftest import client_of
@@ -52,6 +52,22 @@ def test_one_that_is_over_cannot_be_cancelled(api, execution, status) -> None:
 
     assert answer.status_code == 409 and status in answer.json()["detail"]
     assert not AuditEvent.objects.filter(action="cancel_execution").exists()
+
+
+def test_it_shows_its_latest_attempts_and_no_more_than_a_hundred(api, execution, client, alice) -> None:
+    now = timezone.now()
+    Attempt.objects.bulk_create(
+        Attempt(execution=execution, number=number, outcome="FAILED", finished_at=now, error=f"error {number}")
+        for number in range(1, 151)
+    )
+
+    shown = api.get(make(execution, Status.FAILED)).json()
+    client.force_login(alice)
+    page = client.get(f"/executions/{execution.pk}").content.decode()
+
+    assert [one["number"] for one in shown["attempts"]] == [*range(51, 151)]
+    assert sum(moment["event"] == "attempt failed" for moment in shown["timeline"]) == 100
+    assert "error 150" in page and "error 50<" not in page
 
 
 def test_one_that_has_failed_is_retried(api, alice, execution) -> None:

@@ -18,6 +18,7 @@ from django.utils import timezone
 from benchmarks.watching import watched
 from jobs import idempotency
 from jobs.models import AuditEvent, IdempotencyKey, Job
+from jobs.new_jobs import Maker
 from tests.conftest import client_of
 
 pytestmark = pytest.mark.django_db
@@ -105,6 +106,15 @@ def test_a_request_that_was_refused_does_not_use_up_its_key(api) -> None:
     answer = create(api, mail(), "k-1")
 
     assert answer.status_code == 201 and REPLAYED not in answer
+
+
+def test_a_key_that_the_release_before_stored_still_counts(api) -> None:
+    job = create(api, mail(), "k-1").json()
+    IdempotencyKey.objects.update(fingerprint=idempotency.fingerprint("create_job", mail()))
+
+    again = create(api, mail(), "k-1")
+
+    assert again[REPLAYED] == "true" and again.json()["id"] == job["id"]
 
 
 def test_a_run_that_has_passed_meanwhile_does_not_spoil_a_repetition(api) -> None:
@@ -295,3 +305,19 @@ def test_a_creation_that_fails_half_way_leaves_its_key_free(api, team) -> None:
         idempotency.once("k-1", idempotency.fingerprint("create_job", mail()), tenant=team, make=make)
 
     assert create(api, mail(), "k-1").status_code == 201
+
+
+def test_jobs_of_a_bulk_call_are_checked_before_the_key_is_held(api, monkeypatch) -> None:
+    """With SQLite the key's transaction is everybody's only lock, and a thousand jobs take a second to check."""
+    held = []
+    read = Maker.made_or_refused
+
+    def noting(self: Maker, *args: Any) -> Any:
+        held.append(connection.in_atomic_block and len(connection.savepoint_ids) > depth)
+        return read(self, *args)
+
+    depth = len(connection.savepoint_ids)
+    monkeypatch.setattr(Maker, "made_or_refused", noting)
+    answer = api.post("/api/v1/jobs/bulk", {"jobs": [mail()] * 3}, headers={"Idempotency-Key": "k-1"})
+
+    assert answer.json()["created"] == 3 and held == [False] * 3

@@ -23,7 +23,7 @@ from accounts.models import Membership
 from accounts.services import register
 from execution.models import WorkerKey
 from jobs import services
-from jobs.models import AlertRule, Execution, Incident, Replay
+from jobs.models import AlertRule, AuditEvent, Execution, Incident, Replay
 from jobs.services import NewJob
 from jobs.states import ReplayState
 from tests.alerting import rule_of
@@ -54,8 +54,11 @@ OTHERS = dict.fromkeys(ACTORS, (NOT_SIGNED_IN, FORBIDDEN))
 
 ROWS: dict[str, dict[str, Any]] = {
     **dict.fromkeys(["register", "get_token", "refresh_token", "logout"], OPEN),
+    **dict.fromkeys(["request_password_reset", "reset_password"], OPEN),
+    **dict.fromkeys(["get_account", "change_password", "request_email_verification", "verify_email"], PERSON),
+    "sign_out_everywhere": PERSON,
     **dict.fromkeys(["get_job", "preview_job", "list_job_occurrences", "list_job_executions"], LOOK),
-    **dict.fromkeys(["get_execution", "list_execution_logs", "get_replay", "get_image"], LOOK),
+    **dict.fromkeys(["get_execution", "list_execution_logs", "get_replay", "get_image", "get_audit_event"], LOOK),
     **dict.fromkeys(["list_jobs", "list_executions", "list_dead_letters", "list_dead_letter_causes"], LIST),
     **dict.fromkeys(["list_replays", "list_audit_events", "list_tasks", "get_task", "schedule_load"], LIST),
     **dict.fromkeys(["get_alert", "get_incident"], LOOK),
@@ -109,7 +112,7 @@ def names(alice, team) -> dict[str, str]:
     job = services.create_job(NewJob("send_email", MAIL, DAILY), tenant=team, actor=alice)
     execution = services.run_job_now(job, actor=alice)
     key = create_key(tenant=team, creator=alice, name="ci", scopes=["read", "write"]).key
-    invitation = invite(alice.memberships.get(), email="dan@example.com", role="member")
+    invitation = invite(alice.memberships.get(), email="dan@example.com", role="member", link=str)
     bob = register(username="bob", email="bob@example.com", password=PASSWORD)
     Membership.objects.create(tenant=team, user=bob)
     replay = Replay.objects.create(
@@ -124,6 +127,7 @@ def names(alice, team) -> dict[str, str]:
         kind="missed", tenant=team, job=job, subject="s", key="k", title="t", since=now, last_at=now, opened_at=now
     )
     return {
+        "audit": str(AuditEvent.objects.filter(tenant=team).first().pk),
         "alerts": str(rule.pk),
         "incidents": str(incident.pk),
         "jobs": str(job.id),
@@ -202,7 +206,7 @@ def fits(answer: Any, expected: Any, names: dict[str, str]) -> bool:
         # 401 is how an open route says that a password or token is wrong.
         return answer.status_code < 500 and answer.status_code not in (403, 405)
     if expected == NOTHING:
-        ids = [value for kind, value in names.items() if kind not in ("tasks", "images", "members")]
+        ids = [value for kind, value in names.items() if kind not in ("tasks", "images", "members", "audit")]
         return answer.status_code < 500 and not any(one in answer.content.decode() for one in ids)
     return answer.status_code in (expected if isinstance(expected, tuple) else (expected,))
 

@@ -75,7 +75,7 @@ def test_nobody_asks_anonymously(client) -> None:
 
 
 def test_more_jobs_than_a_report_counts_are_told(api, jobs, monkeypatch) -> None:
-    monkeypatch.setattr("jobs.api.load.MOST_JOBS", 5)
+    monkeypatch.setattr("jobs.stats.load.MAX_JOBS", 5)
 
     told = api.get("/api/v1/schedules/load").json()
 

@@ -8,17 +8,19 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from structlog.testing import capture_logs
 
-from execution.processes import make_recoverer
+from execution.processes import make_pruner, make_recoverer
 from jobs import services
 from jobs.backfill import plan
 from jobs.ids import new_job_id
 from jobs.models import Attempt, AuditEvent, Execution, Horizon, Job, JobTerm, LogLine, Progress
 from jobs.occurrences import list_occurrences
 from jobs.outcomes import Outcome
-from jobs.pruning import ALL_ANEW, Kept, Pruner
+from jobs.pruning import ALL_ANEW, Announced, Kept, Pruner
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Level, Status
+from scheduler_project import settings as shipped
 from tests.lives import MAIL
 from tests.past import past
 
@@ -33,6 +35,14 @@ NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 @pytest.fixture
 def job(team) -> Job:
     return services.create_job(NewJob("send_email", MAIL, HOURLY, name="hourly"), tenant=team, actor=None)
+
+
+class Asked(Pruner):
+    steps = 0
+
+    def step(self) -> int:
+        self.steps += 1
+        return super().step()
 
 
 def prune(batch: int = 100, **kept) -> int:
@@ -216,9 +226,59 @@ def test_a_length_of_time_that_cannot_be_read_is_refused(db, text) -> None:
         call_command("prune", f"--history={text}")
 
 
+def test_by_default_history_is_kept_for_90_days_which_is_said_before_it_goes(job, settings) -> None:
+    past(job, 100 * DAY)
+    young = past(job, 80 * DAY)
+    settings.HISTORY_KEPT, settings.HISTORY_KEPT_IS_CHOSEN = shipped.HISTORY_KEPT, False
+    passed = 0.0
+    pruner = Announced(
+        Pruner(Kept(history=shipped.HISTORY_KEPT), batch=10), shipped.HISTORY_KEPT, HOUR, elapsed=lambda: passed
+    )
+
+    with capture_logs() as said:
+        make_recoverer().tick()  # says so, and waits
+        assert [pruner.step() for _ in range(3)] == [0, 0, 0]
+
+    told, _ = [line for line in said if line["event"] == "history.will_be_deleted"]
+    assert (told["log_level"], told["executions"]) == ("warning", "1") and "HISTORY_KEPT=forever" in told["remedy"]
+    assert shipped.HISTORY_KEPT == 90 * DAY and len(left()) == 2
+
+    passed = HOUR.total_seconds()
+
+    assert pruner.step() == 1 and left() == {young.pk}
+
+
+def test_where_nothing_is_old_the_default_is_said_and_nothing_is_waited_for(job) -> None:
+    past(job, 80 * DAY)
+    kept = 90 * DAY
+
+    with capture_logs() as said:
+        Announced(asked := Asked(Kept(history=kept), batch=10), kept, HOUR).step()
+
+    assert [(line["event"], line["days"]) for line in said] == [("history.kept", 90)]
+    assert asked.steps == 1
+
+
+def test_whoever_chose_how_long_is_told_nothing(settings) -> None:
+    settings.HISTORY_KEPT, settings.HISTORY_KEPT_IS_CHOSEN = 90 * DAY, True
+    assert isinstance(make_pruner(), Pruner)
+
+    settings.HISTORY_KEPT = None
+    assert isinstance(make_pruner(), Pruner) and make_pruner().step() == 0
+
+
+def test_the_command_deletes_no_history_by_a_default_that_nobody_chose(job, settings) -> None:
+    past(job, 100 * DAY)
+    settings.HISTORY_KEPT, settings.HISTORY_KEPT_IS_CHOSEN = 90 * DAY, False
+
+    call_command("prune", "--words", "7d", "--nap", "0", stdout=StringIO())
+
+    assert len(left()) == 1
+
+
 def test_a_recoverer_prunes_by_itself_where_it_is_told_how_long(job, settings) -> None:
     past(job, 40 * DAY)
-    settings.HISTORY_KEPT = 30 * DAY
+    settings.HISTORY_KEPT, settings.HISTORY_KEPT_IS_CHOSEN = 30 * DAY, True
 
     make_recoverer().tick()
 

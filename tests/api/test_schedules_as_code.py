@@ -154,6 +154,13 @@ def test_secrets_come_from_the_environment_and_are_never_shown(team, tmp_path, m
     status, told = call("plan", str(path))
     assert status == 2 and "another secret" in told and "another-one" not in told and "sesame" not in told
 
+    path.write_text(HOOK.replace("{$env: SHOP_TOKEN}", "••••••"))
+    assert call("plan", str(path))[0] == 0
+    path.write_text(path.read_text().replace("https://example.com/", "https://example.net/"))
+    with pytest.raises(CommandError, match=r"headers.Authorization: was stored for another value of url"):
+        call("apply", str(path))
+
+    path.write_text(HOOK)
     monkeypatch.delenv("SHOP_TOKEN")
     with pytest.raises(CommandError, match="SHOP_TOKEN is not set"):
         call("plan", str(path))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from queue import Queue
+from threading import Semaphore
 from typing import Any
 
 import pytest
@@ -16,16 +18,18 @@ from jobs.models import Attempt, Execution, Job, Presence
 from jobs.models.presence import STUCK, VANISHES
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Cause, Priority, Status
-from jobs.stats import buckets, unfinished
+from jobs.stats import buckets, load, unfinished
 from jobs.stats.buckets import Buckets, read_bucket
 from jobs.stats.failures import latest_failures
 from jobs.stats.job import calendar_of, past_of
+from jobs.stats.load import Forecasts
 from jobs.stats.snapshot import snapshots
 from jobs.stats.spans import HOUR
 from jobs.stats.unfinished import Look, running_now
 from jobs.stats.upcoming import next_runs
-from scheduler_project.presence import Announcer
+from scheduler_project.presence import Announcer, Load
 from tests.conftest import client_of
+from tests.whole.processes import eventually
 
 MAIL = {"to": "alice@example.com", "subject": "Hello", "body": "There"}
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -201,7 +205,7 @@ def test_a_process_whose_loop_hangs_is_seen_as_stuck_until_a_round_ends(db: None
 
 
 def test_a_process_is_seen_while_it_says_so_and_vanishes_after_that(db: None, team: Tenant) -> None:
-    announcer = Announcer("executor", holding=lambda: 3, room=8, tasks=["send_email"])
+    announcer = Announcer("executor", load=lambda: Load(holding=3), room=8, tasks=["send_email"])
     announcer.say()
     announcer.say()
     [row] = Presence.objects.all()
@@ -214,6 +218,21 @@ def test_a_process_is_seen_while_it_says_so_and_vanishes_after_that(db: None, te
     assert worker.holding == 3 and seen.holding == 0  # what it holds of others is nobody's business
     announcer.leave()
     assert not Presence.objects.exists()
+
+
+def test_an_executor_says_when_it_last_concluded_an_attempt(db: None) -> None:
+    load = [Load(holding=3)]
+    announcer = Announcer("executor", load=lambda: load[0])
+    announcer.say()
+    assert Presence.objects.get().concluded_at is None
+
+    load[0] = Load(holding=3, overrun=1, concluded=1)
+    announcer.say()
+    row = Presence.objects.get()
+    announcer.say()
+
+    assert row.overrun == 1 and row.concluded_at == row.seen_at
+    assert Presence.objects.get().concluded_at == row.concluded_at < Presence.objects.get().seen_at
 
 
 def test_the_api_tells_the_same_numbers(job: Job, alice: User, charlie: User) -> None:
@@ -241,3 +260,29 @@ def test_a_span_that_there_is_not_is_refused(api: Any) -> None:
     answer = api.get("/api/v1/stats?span=2y")
 
     assert answer.status_code == 400 and answer.json()["errors"][0]["field"] == "span"
+
+
+def test_forecasts_that_take_long_are_made_one_after_the_other(
+    job: Job, team: Tenant, charlie: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread for each of a hundred tenants would leave `/healthz` hardly any turns."""
+    theirs = charlie.tenants.get()
+    services.create_job(NewJob("send_email", MAIL, HOURLY), tenant=theirs, actor=charlie)
+    monkeypatch.setattr(load, "AT_ONCE", 0)
+    begun: Queue[Tenant] = Queue()
+    go_on = Semaphore(0)
+
+    def make(hours: int, *, tenant: Tenant, **_: Any) -> str:
+        begun.put(tenant)
+        go_on.acquire(timeout=30)
+        return tenant.name
+
+    monkeypatch.setattr(load, "load_report", make)
+    forecasts = Forecasts()
+    assert forecasts.of(team) is None and begun.get(timeout=30) == team
+    assert [forecasts.of(theirs) for _ in range(5)] == [None] * 5 and begun.empty()
+    go_on.release(2)
+
+    eventually(lambda: forecasts.of(team) == team.name)
+    eventually(lambda: forecasts.of(theirs) == theirs.name)
+    assert begun.get(timeout=30) == theirs and begun.empty()

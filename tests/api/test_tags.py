@@ -84,6 +84,15 @@ def test_what_is_no_list_of_tags_is_told(api, tags) -> None:
     assert not Job.objects.exists()
 
 
+@pytest.mark.parametrize("path", ["/api/v1/jobs", "/api/v1/executions"])
+def test_no_list_is_asked_for_more_than_five_tags(api, path) -> None:
+    five, six = ("&".join(f"tag=t{number}" for number in range(count)) for count in (5, 6))
+
+    assert api.get(f"{path}?{five}").status_code == 200
+    refused = api.get(f"{path}?{six}")
+    assert refused.status_code == 400 and "5 tags at most" in refused.content.decode()
+
+
 def test_twenty_tags_of_fifty_characters_are_fine(api) -> None:
     tags = [f"{number:02}" + "ß" * 24 for number in range(20)]  # a ß is written ss in small letters
 

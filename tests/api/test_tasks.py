@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 
 from execution.registry import registry
+from jobs.admin.editors import payload_schemas
 from tests.conftest import client_of
 
 pytestmark = pytest.mark.django_db
@@ -21,6 +22,11 @@ def test_every_task_is_listed_with_its_schema_and_defaults(api) -> None:
     assert mail["defaults"]["max_retries"] == settings.MAX_RETRIES
     assert mail["defaults"]["time_limit"] == settings.TIME_LIMIT.total_seconds()
     assert api.get("/api/v1/tasks/send_email").json() == mail
+
+
+def test_a_schema_has_no_docstring_that_was_written_for_developers(api) -> None:
+    assert "description" not in api.get("/api/v1/tasks/send_email").json()["payload_schema"]
+    assert payload_schemas()["send_email"]["description"] == registry.get("send_email").description
 
 
 def test_a_task_nobody_knows_is_not_found_and_those_there_are_are_named(api) -> None:

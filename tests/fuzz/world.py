@@ -33,6 +33,7 @@ def build() -> dict:
     jobs = [services.create_job(NewJob("send_email", MAIL, DAILY), tenant=team, actor=alice) for _ in range(MANY)]
     services.pause_job(jobs[0], actor=alice)
     services.cancel_job(jobs[1], actor=alice)
+    leaving = register(username="leaving", email="leaving@example.com", password=PASSWORD)
     now = database_now()
     executions = []
     for place, status in enumerate([*Status, Status.FAILED] * (MANY // 4)):
@@ -62,7 +63,7 @@ def build() -> dict:
     return {
         "tenant": str(team.pk),
         "headers": {"Authorization": f"Bearer {sign_in(alice).access}"},
-        "headers_to_lose": {"Authorization": f"Bearer {sign_in(alice).access}"},  # for whoever signs out
+        "headers_to_lose": {"Authorization": f"Bearer {sign_in(leaving).access}"},  # of a user who signs out
         "ids": {
             "jobs": [str(job.id) for job in jobs],
             "executions": [str(one.id) for one in executions],

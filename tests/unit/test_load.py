@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
 from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduling.load import Groups, Report, Window, Written, report_on
+from accounts.models import Tenant
+from jobs.stats.load import Reports, TooSoon
+from scheduling.load import Groups, Report, Window, Written, report_on, starts
 from scheduling.load.advice import change_for
-from scheduling.load.counting import Tally
+from scheduling.load.counting import STEPS_OF_A_PICK, Budget, Tally
 from scheduling.load.drawing import drawn
 from scheduling.recurrence import parse_schedule
 from tests.schedules import recurrences
@@ -142,13 +145,152 @@ def test_what_is_spread_already_gets_no_advice() -> None:
 
 def test_what_would_take_too_long_is_estimated_and_said() -> None:
     groups = groups_of([(uuid4(), HOURLY | {"jitter": 600}) for _ in range(100)])
-    tally = Tally(groups.window, steps=10)
+    tally = Tally(groups.window, Budget(10))
 
     for group in groups:
         tally.add(group)
 
     assert sum(len(group.jobs) for group in tally.estimated) == 100
     assert max(tally.per_minute()) == 10 and abs(sum(tally.per_minute()) - 2400) <= 24
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        lambda n: HOURLY | {"expression": f"{n % 60} * * * *", "jitter": 60 + n},
+        lambda n: HOURLY | {"expression": f"{n % 60},{n % 59} {n % 24} * * *", "jitter": 60 + n},
+        lambda n: HOURLY | {"expression": "*/2 * * * *", "max_runs": 1000 + n},
+        lambda n: HOURLY | {"expression": "H * * * *", "max_runs": 1000 + n},
+        lambda n: HOURLY | {"max_runs": 1 + n},
+    ],
+)
+def test_the_work_on_a_report_is_bounded_whatever_the_schedules_are(monkeypatch, schedule) -> None:
+    steps = 20_000
+    groups = groups_of([(uuid4(), schedule(n)) for n in range(400)], hours=168)
+    spent: Counter[str] = Counter()
+    monkeypatch.setattr(starts, "start_within", counting(starts.start_within, spent, each=STEPS_OF_A_PICK))
+    monkeypatch.setattr(starts, "runs_between", counting_members(starts.runs_between, spent))
+
+    told = report_on(groups, steps=steps)
+
+    most_of_one_group = 168 * 60
+    assert spent.total() <= 3 * steps + 2 * most_of_one_group  # counted, looked at closely, and for the advice
+    assert told.jobs == 400 and told.left_out + told.estimated < 400
+    assert told.left_out == 0 or any(f"{told.left_out:,} jobs are left out" in line for line in drawn(told))
+
+
+def counting(function, spent: Counter[str], *, each: int):
+    def count(*arguments, **options):
+        spent["picks"] += each
+        return function(*arguments, **options)
+
+    return count
+
+
+def counting_members(function, spent: Counter[str]):
+    def count(*arguments):
+        for one in function(*arguments):
+            spent["runs"] += 1
+            yield one
+
+    return count
+
+
+def test_those_that_many_jobs_share_are_counted_first() -> None:
+    alone = [(uuid4(), HOURLY | {"expression": f"{n} * * * *", "max_runs": 500 + n}) for n in range(50)]
+    many = [(uuid4(), HOURLY) for _ in range(300)]
+
+    told = report_on(groups_of([*alone, *many]), steps=50)
+
+    assert told.busiest >= 300 and 0 < told.left_out < 50
+
+
+class Asked:
+    """What makes reports, how often it was asked, and a clock that it moves on."""
+
+    def __init__(self, takes: float) -> None:
+        self.takes, self.now, self.times = takes, 1000.0, 0
+
+    def __call__(self, hours: int, **_: object) -> Report:
+        self.times += 1
+        self.now += self.takes
+        return report((1, HOURLY), hours=hours)
+
+
+def test_a_report_that_took_long_is_remembered_and_no_other_follows_at_once() -> None:
+    asked = Asked(takes=2.0)
+    reports = Reports(asked, lambda: asked.now)
+
+    for _ in range(20):
+        assert reports.of(None, 24).hours
+    for hours in (1, 23, 25, 168):
+        with pytest.raises(TooSoon) as refused:
+            reports.of(None, hours)
+    assert asked.times == 1 and 0 < refused.value.again_in <= 20
+
+    asked.now += 60
+    reports.of(None, 168)
+    assert asked.times == 2
+    assert reports.of(None, 3, at_once=True) and asked.times == 3  # who runs the system need not wait
+
+
+def test_a_report_that_took_little_is_always_fresh() -> None:
+    asked = Asked(takes=0.01)
+    reports = Reports(asked, lambda: asked.now)
+
+    for hours in range(1, 13):
+        reports.of(None, hours)
+    asked.now += 1
+    reports.of(None, 1)
+
+    assert asked.times == 13
+
+
+def test_of_many_who_ask_at_once_one_reckons() -> None:
+    begun, go_on = Event(), Event()
+    made = []
+
+    def make(hours: int, **_: object) -> Report:
+        made.append(hours)
+        begun.set()
+        go_on.wait(30)
+        return report((1, HOURLY), hours=hours)
+
+    reports = Reports(make, lambda: 1000.0 + go_on.is_set())  # it takes a second
+    told: list[Report] = []
+    threads = [Thread(target=lambda: told.append(reports.of(None, 24))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(30)
+    with pytest.raises(TooSoon):  # nor do those who ask for something else wait in line
+        reports.of(None, 25)
+    go_on.set()
+    for thread in threads:
+        thread.join(30)
+
+    assert made == [24] and len(told) == 6 and len({id(one) for one in told}) == 1
+
+
+@pytest.mark.parametrize("scope", [None, Tenant(pk=uuid4())])
+def test_nobody_waits_long_for_a_report_that_another_request_makes(monkeypatch, scope) -> None:
+    monkeypatch.setattr("jobs.stats.load.PATIENCE", 0.05)
+    begun, go_on = Event(), Event()
+
+    def make(hours: int, **_: object) -> Report:
+        begun.set()
+        go_on.wait(30)
+        return report((1, HOURLY), hours=hours)
+
+    reports = Reports(make)
+    busy = Thread(target=reports.of, args=(None, 24))
+    busy.start()
+    assert begun.wait(30)
+    with pytest.raises(TooSoon):  # the same report, and one of another tenant
+        reports.of(scope, 24)
+    go_on.set()
+    busy.join(30)
+
+    assert reports.of(scope, 24).hours
 
 
 def test_a_schedule_that_cannot_be_read_is_left_out_and_said() -> None:

@@ -94,13 +94,13 @@ def test_every_run_of_the_day_says_so() -> None:
 
 
 def test_a_change_at_midnight_belongs_to_the_day_it_begins() -> None:
-    # Havana, 14 March 2027: 00:00 becomes 01:00.
-    assert notes(Cron("0 0 * * *", "America/Havana"), "2027-03-13T00:00", 3) == {
-        "2027-03-13T00:00:00-05:00": "",
-        "2027-03-14T01:00:00-04:00": (
+    # Havana, 9 March 2025: 00:00 becomes 01:00.
+    assert notes(Cron("0 0 * * *", "America/Havana"), "2025-03-08T00:00", 3) == {
+        "2025-03-08T00:00:00-05:00": "",
+        "2025-03-09T01:00:00-04:00": (
             "Clocks go forward from 00:00 to 01:00 on this day: 00:00 does not exist, so it runs at 01:00."
         ),
-        "2027-03-15T00:00:00-04:00": "",
+        "2025-03-10T00:00:00-04:00": "",
     }
 
 

@@ -72,6 +72,19 @@ def test_charts_are_well_formed_without_style_or_script() -> None:
     assert "10,000 completed" in drawn[0] and "1 failed" in drawn[0]
 
 
+def test_what_is_under_the_pointer_has_its_instant_for_the_script_and_utc_without_it() -> None:
+    noon = NOON.replace(microsecond=0)
+    buckets = [Bucket(noon, {Status.COMPLETED: 3})]
+
+    assert tooltips(runs.chart(buckets, HOUR)) == [(noon, f"{NOON:%H:%M} UTC: 3 completed")]
+    assert tooltips(runs.chart(buckets, FIVE_MINUTES)) == [(noon, f"{NOON:%H:%M:%S} UTC: 3 completed")]
+
+
+def tooltips(picture: str) -> list[tuple[datetime, str | None]]:
+    titles = ElementTree.fromstring(picture).iter("title")
+    return [(datetime.fromtimestamp(int(one.attrib["data-at"]), UTC), one.text) for one in titles]
+
+
 def test_one_failure_among_thousands_can_be_seen() -> None:
     picture = runs.chart([Bucket(NOON, {Status.COMPLETED: 10_000, Status.FAILED: 1})], HOUR)
 
