@@ -28,16 +28,17 @@ def opened_payload(claim: Claim) -> Any:
 def scrubber_of(claim: Claim) -> Scrubber | None:
     """What takes out its secrets, and those of all that are being run together with it; None if there are none."""
     around = hide_within.get()
-    if SEALED_IN_JSON not in claim.payload:
+    if SEALED_IN_JSON not in claim.payload or (around is not None and claim.key in around.covers):
         return around
-    return Scrubber(_secrets(claim), besides=around)
+    return Scrubber(_secrets(claim), covers=[claim.key], besides=around)
 
 
 @contextmanager
 def hidden(claims: Iterable[Claim]) -> Iterator[None]:
     """Take the secrets of all of these out of whatever is told within, by any of them."""
-    secrets = [secret for claim in claims if SEALED_IN_JSON in claim.payload for secret in _secrets(claim)]
-    before = hide_within.set(Scrubber(secrets) if secrets else None)
+    secret = [claim for claim in claims if SEALED_IN_JSON in claim.payload]
+    covers = [claim.key for claim in secret]
+    before = hide_within.set(Scrubber(*map(_secrets, secret), covers=covers) if secret else None)
     try:
         yield
     finally:

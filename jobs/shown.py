@@ -9,6 +9,8 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from jobs.redaction import redacted
+
 NOTHING = "–"
 TONES = {  # what a state is to whoever looks
     "COMPLETED": "good",
@@ -36,10 +38,20 @@ def badge(status: str) -> SafeString:
 
 
 def moment(at: datetime | None) -> SafeString | str:
-    """In UTC; the script adds what the reader's own clock shows."""
+    """In UTC, which it says; the script adds what the reader's own clock shows."""
     if at is None:
         return NOTHING
-    return format_html('<time class="p-time" datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time class="p-time" datetime="{}">{}</time>', at.isoformat(), f"{at:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def clock(at: datetime) -> SafeString:
+    """The time of day in UTC, for lines that stand close together."""
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), f"{at:%H:%M:%S}")
+
+
+def local(at: datetime) -> str:
+    """An instant as clocks show it in the zone that it is in. Django's own filters would convert it to UTC first."""
+    return f"{at:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00") + f" {at.tzname()}"
 
 
 def length(span: timedelta | None) -> str:
@@ -59,4 +71,5 @@ def length(span: timedelta | None) -> str:
 
 
 def readable(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    """A document as JSON with its secrets hidden. Every page writes documents with this, so that none forgets to."""
+    return json.dumps(redacted(document), indent=2, ensure_ascii=False)

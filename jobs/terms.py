@@ -14,6 +14,8 @@ from typing import Any
 
 MOST_TAGS = 20  # of a job
 LONGEST_TAG = 50  # characters
+LONGEST_WRITTEN = 4 * LONGEST_TAG  # characters of a tag as it is sent: compatible forms are shorter than that
+LONGEST_READ = 1_000  # characters of a text that words are looked for in: far more than a name has
 LONGEST_TERM = 60  # characters of a word that count: longer ones are told apart by nobody
 MOST_WORDS = 12  # of a name that it is found by, the first ones
 MOST_SOUGHT = 5  # words of a search: each is a look-up of its own
@@ -40,7 +42,9 @@ def read_tag(wanted: Any) -> str:
     """One tag as it is kept: `Billing ` and `billing` are the same."""
     if not isinstance(wanted, str):
         raise InvalidTags(f"{str(wanted)[:LONGEST_TAG]!r} is no text. A tag is.")
-    tag = _plain(wanted.strip())
+    wanted = wanted.strip()
+    # The length is checked first: the cost of the plain form is quadratic in the number of combining characters.
+    tag = _plain(wanted) if len(wanted) <= LONGEST_WRITTEN else ""
     if not tag or len(tag) > LONGEST_TAG or not _TAG.fullmatch(tag):
         raise InvalidTags(
             f"{wanted[:LONGEST_TAG]!r} is no tag. A tag has 1 to {LONGEST_TAG} letters, digits or . : / @ + - _ "
@@ -51,7 +55,8 @@ def read_tag(wanted: Any) -> str:
 
 def words_of(text: str) -> list[str]:
     """The words of a name or of a search, as they are compared: in small letters, without accents or signs."""
-    bare = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    decomposed = unicodedata.normalize("NFKD", text[:LONGEST_READ])  # at a quadratic cost, so of a bounded part
+    bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return list(dict.fromkeys(word[:LONGEST_TERM] for word in _WORD.findall(bare.casefold())))
 
 

@@ -76,8 +76,8 @@ def test_what_is_read_can_be_sent_back(api) -> None:
     address = f"/api/v1/jobs/{job['id']}"
     payload = api.get(address).json()["payload"]
 
-    kept = api.patch(address, {"payload": payload | {"url": "https://example.org"}})
-    changed = api.patch(address, {"payload": SHOWN | {"headers": {"Authorization": "Basic 12345678"}}})
+    kept = api.patch(address, {"payload": payload, "name": "Report"})
+    changed = api.patch(address, {"payload": CALL | {"headers": {"Authorization": "Basic 12345678"}}})
 
     assert kept.json()["payload"]["headers"] == SHOWN["headers"]
     assert changed.json()["payload"]["headers"] == {"Authorization": MARK}
@@ -143,11 +143,102 @@ def test_the_admin_shows_a_mark_and_keeps_the_secret_it_stands_for(root, api) ->
         assert SECRET not in text and SEALED not in text
     fields = root.get(form).context["adminform"].form
     data = {name: fields[name].value() for name in fields.fields if fields[name].value() is not None}
-    data |= {"name": "Report", "payload": json.dumps(SHOWN | {"url": "https://example.org"})}
+    data |= {"name": "Report", "payload": json.dumps(SHOWN)}
     answer = root.post(form, {name: json.dumps(v) if isinstance(v, dict) else v for name, v in data.items()})
 
     assert answer.status_code == 302, answer.context["adminform"].form.errors
-    assert opened(job.pk) == CALL | {"url": "https://example.org"}
+    assert opened(job.pk) == CALL and Job.objects.get(pk=job.pk).name == "Report"
+
+
+HTTP = {"url": "https://1.1.1.1/v1", "headers": {"Authorization": f"Bearer {SECRET}"}, "body": {"n": 1}}
+STOLEN = {"url": "https://8.8.8.8/v1", "headers": {"Authorization": MARK}, "body": {"n": 1}}
+AGAIN = "was stored for another value of url. Enter the secret again."
+
+
+@pytest.fixture
+def sent(api):
+    """A job that sends a secret, and a dead letter of it."""
+    answer = api.post("/api/v1/jobs", {"task": "http_request", "payload": HTTP, "schedule": HOURLY, "name": "Sent"})
+    assert answer.status_code == 201, answer.content
+    job = Job.objects.get(pk=answer.json()["id"])
+    execution = services.run_job_now(job, actor=None)
+    Execution.objects.update(status=Status.FAILED)
+    return job, execution
+
+
+def test_a_stored_secret_cannot_be_sent_to_another_url_on_any_way_in(api, sent) -> None:
+    job, execution = sent
+    named = {"executions": [str(execution.pk)], "payload": STOLEN}
+
+    answers = [
+        api.patch(f"/api/v1/jobs/{job.pk}", {"payload": STOLEN}),
+        api.patch(f"/api/v1/jobs/{job.pk}", {"payload": STOLEN, "task": "http_request"}),
+        api.post("/api/v1/dead-letters/replay", named),
+        api.post("/api/v1/dead-letters/replay", named | {"canary": 1}),
+        api.post(f"/api/v1/executions/{execution.pk}/retry", {"payload": STOLEN}),
+    ]
+
+    for answer in answers:
+        assert answer.status_code == 400, answer.content
+        [fault] = answer.json()["errors"]
+        assert fault["field"] == "payload.headers.Authorization" and AGAIN in json.dumps(fault)
+    assert api.post("/api/v1/jobs", {"task": "http_request", "payload": STOLEN, "schedule": HOURLY}).status_code == 400
+    assert opened(job.pk) == HTTP and Execution.objects.dead().count() == 1
+    entered = STOLEN | {"headers": {"Authorization": "Bearer another"}}
+    assert api.patch(f"/api/v1/jobs/{job.pk}", {"payload": entered}).status_code == 200
+
+
+def test_a_stored_secret_does_not_go_to_another_task_even_without_a_payload(api, sent) -> None:
+    job, _ = sent
+    shown = api.get(f"/api/v1/jobs/{job.pk}").json()["payload"]
+
+    for change in ({"task": "call"}, {"task": "call", "payload": shown}):
+        answer = api.patch(f"/api/v1/jobs/{job.pk}", change)
+        assert answer.status_code == 400, answer.content
+        [fault] = answer.json()["errors"]
+        assert fault["field"] == "payload.headers.Authorization" and "task http_request" in json.dumps(fault)
+
+    assert Job.objects.get(pk=job.pk).task == "http_request"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"to": ["thief@example.com"]},
+        {"cc": ["thief@example.com"]},
+        {"reply_to": ["thief@example.com"]},
+        {"from": "alice@example.com"},
+        {"body": "The secret: {{ token }}"},
+        {"html": "{{ token }}"},
+        {"context": {"token": MARK, "show": True}},
+    ],
+)
+def test_a_stored_secret_is_not_mailed_to_others_nor_by_another_template(api, change) -> None:
+    mail = {"to": ["alice@example.com"], "subject": "Hello", "body": "Hi", "context": {"token": SECRET, "show": False}}
+    job = api.post("/api/v1/jobs", {"task": "send_email", "payload": mail, "schedule": HOURLY}).json()
+
+    answer = api.patch(f"/api/v1/jobs/{job['id']}", {"payload": job["payload"] | change})
+
+    assert answer.status_code == 400, answer.content
+    assert [fault["field"] for fault in answer.json()["errors"]] == ["payload.context.token"]
+    assert opened(job["id"]) == mail
+
+
+def test_the_admin_does_not_send_a_stored_secret_to_another_url(root, sent) -> None:
+    job, execution = sent
+    form = reverse("admin:jobs_job_change", args=[job.pk])
+    fields = root.get(form).context["adminform"].form
+    data = {name: fields[name].value() for name in fields.fields if fields[name].value() is not None}
+    data |= {"payload": json.dumps(STOLEN)}
+
+    edited = root.post(form, {name: json.dumps(v) if isinstance(v, dict) else v for name, v in data.items()})
+    replay = reverse("admin:jobs_execution_edit_and_replay", args=[execution.pk])
+    replayed = root.post(replay, {"payload": json.dumps(STOLEN)})
+
+    assert edited.status_code == replayed.status_code == 200
+    assert AGAIN in str(edited.context["adminform"].form.errors["payload"])
+    assert AGAIN in str(replayed.context["form"].errors["payload"])
+    assert opened(job.pk) == HTTP and Execution.objects.dead().count() == 1
 
 
 def test_the_admin_refuses_a_mark_that_stands_for_nothing(root, team) -> None:
@@ -157,3 +248,20 @@ def test_the_admin_refuses_a_mark_that_stands_for_nothing(root, team) -> None:
 
     assert answer.status_code == 200 and not Job.objects.exists()
     assert "token: is the mark" in str(answer.context["adminform"].form.errors["payload"])
+
+
+def test_a_result_shows_no_secret_on_pages_and_is_whole_over_the_api(api, alice, client) -> None:
+    job = create(api)
+    result = {"user": "deploys", "session": {"access_token": SECRET}, "max_tokens": 7}
+    execution = Execution.objects.get(pk=api.post(f"/api/v1/jobs/{job['id']}/run").json()["id"])
+    Execution.objects.filter(pk=execution.pk).update(status=Status.COMPLETED, result=result)
+    client.force_login(alice)
+    shown = client.get(f"/executions/{execution.pk}")
+    client.force_login(register_admin(username="root", email="root@example.com", password="x"))
+    administered = client.get(reverse("admin:jobs_execution_change", args=[execution.pk]))
+    told = api.get(f"/api/v1/executions/{execution.pk}")
+
+    for answer in (shown, administered):
+        text = answer.content.decode()
+        assert answer.status_code == 200 and SECRET not in text and "deploys" in text and "max_tokens" in text
+    assert told.json()["result"] == result

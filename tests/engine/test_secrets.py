@@ -15,7 +15,7 @@ from execution.retry import GiveUpNow
 from jobs import dead_letters, services
 from jobs.canaries import replay_carefully
 from jobs.models import AuditEvent, Execution, Job, Replay
-from jobs.redaction import MARK, SEALED
+from jobs.redaction import MARK, SEALED, redacted
 from jobs.sealing import Seal, get_seal
 from jobs.states import Status
 from tests.engine.conftest import Anything
@@ -132,33 +132,37 @@ def test_what_was_recorded_before_an_edit_keeps_its_own_secret(system, new_job, 
 def test_an_edit_with_the_mark_keeps_the_secret(system, new_job, recorder) -> None:
     job = new_job(HOURLY, payload=PAYLOAD)
 
-    services.update_job(job, {"payload": {"user": "bob", "password": MARK}}, actor=None)
+    services.update_job(job, {"payload": redacted(job.payload) | {"headers": {"Authorization": OTHER}}}, actor=None)
     services.run_job_now(job, actor=None)
     system.run_until(lambda: job.executions.filter(status=Status.COMPLETED))
 
-    assert recorder.runs[0][0] == {"user": "bob", "password": SECRET}
+    assert recorder.runs[0][0] == PAYLOAD | {"headers": {"Authorization": OTHER}}
 
 
-def test_a_job_given_another_task_keeps_its_secrets(new_job, recorder, paying) -> None:
+def test_a_job_given_another_task_has_its_secrets_entered_again(new_job, recorder, paying) -> None:
     job = new_job(HOURLY, task="pay", payload={"card_number": OTHER, "token": SECRET})
 
-    services.update_job(job, {"task": "record"}, actor=None)
+    with pytest.raises(InvalidPayload, match="token: was stored for the task pay"):
+        services.update_job(job, {"task": "record"}, actor=None)
+    services.update_job(job, {"task": "record", "payload": {"token": SECRET}}, actor=None)
 
     job.refresh_from_db()
-    assert get_seal().opened(job.payload, job.tenant_id) == {"card_number": OTHER, "token": SECRET}
+    assert get_seal().opened(job.payload, job.tenant_id) == {"token": SECRET}
     assert SECRET not in everything_stored()
 
 
 def test_a_replay_with_marks_gives_each_execution_its_own_secrets(system, new_job, recorder) -> None:
-    one, other = new_job(HOURLY, payload=PAYLOAD), new_job(HOURLY, payload={"password": OTHER})
+    one, other = (new_job(HOURLY, payload={"password": secret, "token": secret}) for secret in (SECRET, OTHER))
     dead_of(one, 2)
     dead_of(other)
 
-    assert dead_letters.replay(everything(), actor=None, payload={"password": MARK, "again": True}) == 3
+    assert dead_letters.replay(everything(), actor=None, payload={"password": MARK, "token": "renewed"}) == 3
     system.run_until(lambda: everything().filter(status=Status.COMPLETED).count() == 3)
 
     given = sorted(payload["password"] for payload, _ in recorder.runs)
-    assert given == sorted([SECRET, SECRET, OTHER]) and all(payload["again"] for payload, _ in recorder.runs)
+    assert given == sorted([SECRET, SECRET, OTHER]) and all(
+        payload["token"] == "renewed" for payload, _ in recorder.runs
+    )
     assert SECRET not in everything_stored() and OTHER not in everything_stored()
 
 
@@ -179,13 +183,13 @@ def test_a_careful_replay_keeps_the_new_secret_sealed_while_it_waits(system, new
 
     with pytest.raises(InvalidPayload, match="token"):
         replay_carefully(everything(), canaries=1, tenant=job.tenant, actor=None, payload=payload)
-    payload = {"password": OTHER, "headers": {"Authorization": MARK}}
+    payload = {"user": "alice", "password": OTHER, "headers": {"Authorization": MARK}}
     replay_carefully(everything(), canaries=1, tenant=job.tenant, actor=None, payload=payload)
     assert OTHER not in everything_stored()
     assert Replay.objects.get().payload["headers"] == {"Authorization": MARK}
     system.run_until(lambda: everything().filter(status=Status.COMPLETED).count() == 3)
 
-    given = {"password": OTHER, "headers": {"Authorization": f"Bearer {SECRET}"}}
+    given = {"user": "alice", "password": OTHER, "headers": {"Authorization": f"Bearer {SECRET}"}}
     assert [payload for payload, _ in recorder.runs] == [given] * 3
     assert SECRET not in everything_stored() and OTHER not in everything_stored()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from uuid import uuid4
 
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from execution.registry import InvalidPayload, Task
-from jobs.payloads import accepted, has_marks
+from execution.registry import MAX_FAULTS, InvalidPayload, Task, registry
+from jobs.payloads import Stored, accepted, has_marks
 from jobs.redaction import MARK, SEALED, redacted
 from jobs.sealing import get_seal
 
@@ -26,10 +27,11 @@ class Login(BaseModel):
 
 ANY = Task("any", lambda payload, run: None, Anything, secrets=frozenset({"pin"}))
 STRICT = Task("login", lambda payload, run: None, Login)
+CALL = Task("call", lambda payload, run: None, Anything, secrets_bound_to=frozenset({"url"}))
 
 
 def store(payload, task: Task = ANY, stored=None):
-    return accepted(task, payload, tenant=TENANT, stored=stored)
+    return accepted(task, payload, tenant=TENANT, stored=None if stored is None else Stored(task.name, stored))
 
 
 def opened(payload):
@@ -59,9 +61,131 @@ def test_a_mark_keeps_what_is_stored_at_its_place() -> None:
     before = store({"a": {"password": "one"}, "list": [{"token": "two"}], "pin": "0815"})
     shown = redacted(before)
 
-    after = store(shown | {"new": 1}, stored=before)
+    after = store(shown, stored=before)
 
-    assert opened(after) == {"a": {"password": "one"}, "list": [{"token": "two"}], "pin": "0815", "new": 1}
+    assert opened(after) == {"a": {"password": "one"}, "list": [{"token": "two"}], "pin": "0815"}
+
+
+SERVERS = {
+    "url": "https://api.example.com/v1?team=a",
+    "body": {"n": 1, "password": "in the body"},
+    "headers": {"Authorization": "Bearer of-alice", "X-Forward": "a"},
+    "to": ["alice@example.com"],
+}
+BODY, HEADER = "body.password", "headers.Authorization"
+
+
+def edited(task: Task, **changes) -> dict[str, str]:
+    """What is told about each secret when a payload is sent back with these changes."""
+    before = store(SERVERS, task)
+    try:
+        store(redacted(before) | changes, task, before)
+    except InvalidPayload as error:
+        return error.errors
+    return {}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://attacker.example/v1?team=a", "http://api.example.com/v1?team=a", "https://api.example.com:444/v1?team=a",
+     "https://api.example.com/v2?team=a", "https://api.example.com/v1?team=b", "https://api.example.com/v1", None],
+)  # fmt: skip
+def test_a_mark_keeps_a_secret_for_the_same_url_only(url) -> None:
+    told = edited(CALL, url=url)
+
+    assert told.keys() == {BODY, HEADER}
+    assert all(one == "was stored for another value of url. Enter the secret again." for one in told.values())
+
+
+def test_what_a_task_does_not_bind_its_secrets_to_may_change() -> None:
+    before = store(SERVERS, CALL)
+
+    after = store(redacted(before) | {"to": ["bob@example.com"]}, CALL, before)
+
+    assert opened(after) == SERVERS | {"to": ["bob@example.com"]}
+
+
+def test_no_header_sends_the_secret_in_the_body_of_a_request_on_to_somebody_else() -> None:
+    task = registry.get("http_request")
+    before = store({"url": "https://relay.example.com/", "body": {"token": "of-alice"}, "headers": {"X-To": "a"}}, task)
+
+    for headers in ({"X-To": "attacker.example"}, {"X-To": "a", "X-Original-URL": "/attacker"}, {}):
+        faults = fault(redacted(before) | {"headers": headers}, task, before)
+        assert faults[0] == "body.token" and "another value of headers" in faults[1]
+    assert opened(store(redacted(before) | {"timeout": 5}, task, before))["body"] == {"token": "of-alice"}
+
+
+def test_what_stands_beside_a_secret_binds_it_too() -> None:
+    headers = {"Authorization": MARK, "X-Forward": "attacker.example"}
+
+    assert edited(CALL, headers=headers) == {
+        HEADER: "was stored for another value of headers.X-Forward. Enter the secret again."
+    }
+    assert edited(CALL, body={"password": MARK, "n": 2}).keys() == {BODY}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to": ["bob@example.com"]},
+        {"to": ["alice@example.com", "bob@example.com"]},
+        {"to": []},
+        {"cc": "bob@example.com"},
+    ],
+)
+def test_a_task_that_binds_its_secrets_to_nothing_gives_them_up_for_no_change_at_all(changes) -> None:
+    assert edited(ANY, **changes).keys() == {BODY, HEADER}
+    assert edited(ANY) == {}
+
+
+def test_a_mark_in_another_place_stands_for_nothing() -> None:
+    before = store(SERVERS, CALL)
+    moved = redacted(before) | {"headers": {"X-Forward": "a"}, "body": {"n": 1, "token": MARK}}
+
+    assert fault(moved, CALL, before)[0] == "body.token"
+
+
+def test_items_with_secrets_do_not_change_places() -> None:
+    before = store({"url": "u", "servers": [{"host": "a", "token": "of-a"}, {"host": "b", "token": "of-b"}]}, CALL)
+    shown = redacted(before)
+
+    with pytest.raises(InvalidPayload) as raised:
+        store(shown | {"servers": shown["servers"][::-1]}, CALL, before)
+
+    assert raised.value.errors.keys() == {"servers.0.token", "servers.1.token"}
+
+
+def test_a_secret_is_replaced_by_a_value_and_not_by_an_object_that_names_a_place() -> None:
+    before = store({"password": "one", "credentials": {"host": "a", "pin": 1}}, ANY)
+
+    assert fault({"password": MARK, "credentials": {"host": "b"}}, ANY, before)[0] == "password"
+    assert opened(store({"password": MARK, "credentials": "another"}, ANY, before))["password"] == "one"
+
+
+def test_a_secret_does_not_go_to_another_task() -> None:
+    before = store({"password": "one"}, CALL)
+
+    with pytest.raises(InvalidPayload) as raised:
+        accepted(ANY, redacted(before), tenant=TENANT, stored=Stored("call", before))
+
+    assert raised.value.errors == {
+        "password": "was stored for the task call, and cannot be kept for any. Enter the secret again."
+    }
+
+
+def test_a_refusal_does_not_quote_the_secret_that_a_mark_stands_for() -> None:
+    def refuse(payload):
+        raise InvalidPayload({"": f"{payload!r} is not valid under any of the given schemas."})
+
+    class Quoting(Task):
+        def read(self, payload):
+            refuse(payload)
+
+    before = store({"password": "hunter22"})
+
+    _, why = fault({"password": MARK}, Quoting("any", ANY.handler, Anything), before)
+
+    assert "hunter22" not in why and MARK in why
 
 
 def test_one_secret_is_changed_and_the_other_kept() -> None:
@@ -124,6 +248,28 @@ def test_a_payload_of_too_many_parts_is_refused_however_they_are_arranged(settin
         where, why = fault(payload)
         assert where == "" and "10 are allowed" in why
     assert store({"a": [1] * 9})
+
+
+@pytest.mark.parametrize("field", ["to", "cc", "attachments", "headers", "context", "expected", "unknown"])
+def test_a_payload_with_very_many_faults_is_refused_at_once_and_tells_some_of_them(field) -> None:
+    task = registry.get("http_request" if field == "expected" else "send_email")
+    many = {f"k{n}": 1 for n in range(9_000)}
+    value = many if field in ("headers", "context") else [0] * 9_000
+    began = time.process_time()
+
+    with pytest.raises(InvalidPayload) as refused:
+        accepted(task, many if field == "unknown" else {field: value}, tenant=TENANT)
+
+    assert 1 <= len(refused.value.errors) <= MAX_FAULTS
+    assert time.process_time() - began < 0.5
+
+
+def test_more_secrets_than_can_be_looked_for_in_texts_are_refused() -> None:
+    where, why = fault({"password": "x" * 70_000})
+
+    assert where == "" and "secrets" in why
+    assert fault({"a": [{"token": f"{n:08}"} for n in range(1_100)]})[0] == ""
+    assert store({"password": "x" * 60_000, "body": "y" * 100_000})
 
 
 def test_a_secret_counts_as_what_it_is(settings) -> None:

@@ -12,7 +12,18 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobs.redaction import MARK, SEALED, SEALED_IN_JSON, Scrubber, redacted
+from jobs.redaction import (
+    MARK,
+    SEALED,
+    SEALED_IN_JSON,
+    SHORTEST_SCRUBBED,
+    Scrubber,
+    _spellings,
+    cleaned_end,
+    cleaned_start,
+    fault_of_secrets,
+    redacted,
+)
 from jobs.sealing import CannotOpen, Seal, get_seal
 from jobs.secret_names import is_secret, spelled
 from scheduler_project.logs import hide_within
@@ -167,6 +178,22 @@ def test_a_secret_is_taken_out_of_a_text_however_it_is_spelled(secret, spell) ->
     assert spell(secret).strip("'\"b") not in cleaned
 
 
+@given(st.binary(max_size=9), st.binary(max_size=9), st.sampled_from(["hunter22", *SPELLED]), st.booleans())
+def test_a_secret_within_base64_is_taken_out_whatever_is_beside_it(before, after, secret, for_urls) -> None:
+    encode = base64.urlsafe_b64encode if for_urls else base64.b64encode
+    whole = secret.encode()
+
+    cleaned = Scrubber([secret]).clean(f"Authorization: Basic {encode(before + whole + after).decode()}, sorry")
+
+    assert MARK in cleaned and cleaned.startswith("Authorization: Basic ") and cleaned.endswith(", sorry")
+    left = cleaned.removeprefix("Authorization: Basic ").removesuffix(", sorry")
+    assert len(left.replace(MARK, "")) <= len(encode(before)) + len(encode(after)) + 4
+
+
+def test_a_secret_is_taken_out_of_html() -> None:
+    assert Scrubber(["<hunter> & 22"]).clean("<p>&lt;hunter&gt; &amp; 22</p>") == f"<p>{MARK}</p>"
+
+
 @given(st.text(min_size=4), st.text(), st.text())
 def test_no_text_keeps_a_secret(secret: str, before: str, after: str) -> None:
     cleaned = Scrubber([secret]).clean(before + secret + after)
@@ -191,10 +218,110 @@ def test_two_scrubbers_make_one_that_takes_out_the_secrets_of_both() -> None:
     assert both.clean("hunter22-and-more, hunter22") == f"{MARK}, {MARK}"
 
 
+def cleaned_one_by_one(secrets: list[str], text: str) -> str:
+    """What is hidden at the least: every spelling of every secret and of its words, the longest first."""
+    words = {word for secret in secrets for word in (secret, *(one for one in secret.split() if len(one) >= 8))}
+    spelled = {text for word in words for text in _spellings(word) if len(text) >= SHORTEST_SCRUBBED}
+    for spelling in sorted(spelled, key=len, reverse=True):
+        text = text.replace(spelling, MARK)
+    return text
+
+
+letters = st.text('ab "\\é+', max_size=80)
+
+
+@given(st.lists(letters, max_size=4), st.data())
+def test_whatever_is_hidden_one_by_one_is_hidden_at_once(secrets: list[str], data: st.DataObject) -> None:
+    spelled = [text for secret in secrets for text in _spellings(secret)] or [""]
+    text = "".join(data.draw(st.lists(letters | st.sampled_from(spelled), max_size=5)))
+
+    cleaned = Scrubber(secrets).clean(text)
+
+    # What is left is a part of what was left before: nothing that was hidden is seen.
+    left, told = cleaned_one_by_one(secrets, text).split(MARK), cleaned.split(MARK)
+    rest = iter("\0".join(left))
+    assert all(letter in rest for letter in "".join(told)), (cleaned, left)
+    assert all(spelling not in cleaned for one in secrets for spelling in _spellings(one) if len(spelling) >= 4)
+    assert cleaned == text or MARK in cleaned
+
+
+def test_a_secret_is_hidden_wherever_it_overlaps_with_another_one() -> None:
+    assert Scrubber(["abcdefgh", "xabc"]).clean("1xabcdefgh2") == f"1{MARK}2"
+    assert Scrubber(["abab"]).clean("ababab") == MARK
+
+
+def test_a_long_secret_is_hidden_as_a_whole_and_in_parts() -> None:
+    key = "".join(chr(97 + (n * n) % 26) + str(n) for n in range(2_000))
+
+    assert Scrubber([key]).clean(f"the key is {key}, sorry") == f"the key is {MARK}, sorry"
+    assert key[:300] not in Scrubber([key]).clean(f"the key begins with {key[:300]}")
+
+
+class Counted(str):
+    """A text that counts the parts that are taken of it, and each search of it by its length."""
+
+    taken = 0
+
+    def replace(self, *words) -> Counted:
+        Counted.taken += len(self)
+        return Counted(super().replace(*words))
+
+    def __contains__(self, word) -> bool:
+        Counted.taken += len(self)
+        return super().__contains__(word)
+
+    def __getitem__(self, key):
+        Counted.taken += 1
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize("size", [1_000, 10_000])
+@pytest.mark.parametrize("count", [50, 900])
+def test_the_time_to_clean_a_text_grows_with_the_text_and_not_with_the_secrets(size: int, count: int) -> None:
+    scrubber = Scrubber([f"secret-{n:04}-{'x' * (n % 50)}" for n in range(count)])
+    Counted.taken = 0
+
+    scrubber.clean(Counted("secret-0001 secret-9999-x " * (size // 26)))
+
+    assert Counted.taken < 10 * size
+
+
+def test_the_secrets_of_a_batch_are_each_bounded_by_themselves() -> None:
+    many = [[f"{n:04}-{place:04}-hunter" for place in range(200)] for n in range(50)]
+
+    assert Scrubber(*many).clean("0049-0199-hunter, 0050-0000-hunter") == f"{MARK}, 0050-0000-hunter"
+
+
+@pytest.mark.parametrize(
+    "secrets", [["x" * 70_000], [f"{n:08}" for n in range(1_001)], [" ".join(map(str, range(10**7, 10**7 + 1_001)))]]
+)
+def test_of_more_secrets_than_can_be_looked_for_nothing_is_shown(secrets: list[str]) -> None:
+    assert fault_of_secrets(secrets)
+    assert secrets[0][-8:] not in Scrubber(secrets).clean(f"it is {secrets[0]}")
+    assert Scrubber(secrets).clean("") == ""
+
+
+def test_the_cut_end_of_a_text_shows_no_part_of_a_secret() -> None:
+    clean = Scrubber(["hunter22-and-more"]).clean
+
+    for length in range(20, 60):
+        assert "hunt" not in cleaned_start(clean, "a" * 30 + "hunter22-and-more" + "b" * 30, length)
+        assert "more" not in cleaned_end(clean, "a" * 30 + "hunter22-and-more" + "b" * 30, length)
+    assert cleaned_start(clean, "a" * 1000, 100) == "a" * 76 + "…" and cleaned_end(clean, "b" * 9, 9) == "b" * 9
+
+
 def test_documents_are_cleaned_in_every_corner() -> None:
     document = {"hunter22": ["x hunter22", {"a": ("hunter22", 5, None)}]}
 
     assert Scrubber(["hunter22"]).clean_document(document) == {MARK: [f"x {MARK}", {"a": [MARK, 5, None]}]}
+
+
+def test_a_number_is_taken_out_of_a_document_as_out_of_a_text() -> None:
+    document = {"echo": 471_100, "part": [1_471_100, -4711.0], "other": [4712, 1.5, True, None]}
+
+    cleaned = Scrubber([471_100, True]).clean_document(document)
+
+    assert cleaned == document | {"echo": MARK, "part": [f"1{MARK}", -4711.0]}
 
 
 def test_a_line_of_the_log_written_within_has_no_secret(capsys) -> None:

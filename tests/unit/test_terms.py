@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,3 +50,22 @@ def test_a_tag_that_is_accepted_is_accepted_again_and_stays_the_same(text) -> No
         return
     assert read_tag(tag) == tag and 0 < len(tag) <= LONGEST_TAG
     assert read_tags([text, tag]) == [tag]
+
+
+# To bring as many combining characters into their canonical order would take minutes, and hold up every other thread.
+REORDERED = "a" + "\u0300" * 200_000 + "\u0316" * 200_000
+
+
+def test_a_text_with_very_many_combining_characters_is_read_at_once() -> None:
+    began = time.process_time()
+
+    with pytest.raises(InvalidTags):
+        read_tag(REORDERED)
+    assert words_of(REORDERED) == ["a"]
+    assert time.process_time() - began < 1
+
+
+def test_a_tag_may_be_longer_before_its_letters_are_composed() -> None:
+    written = unicodedata.normalize("NFD", "한" * LONGEST_TAG)
+
+    assert len(written) == 3 * LONGEST_TAG and read_tag(written) == "한" * LONGEST_TAG
