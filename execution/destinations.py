@@ -48,7 +48,10 @@ class Rules:
 
 
 class MustWait(Exception):
-    """The destination is down: come back at `at`. Whoever went there nevertheless, as a probe, says what it `found`."""
+    """The work has to wait, mostly because its destination is down: come back at `at`.
+
+    Where a probe found that out, `found` is what it says.
+    """
 
     def __init__(self, reason: str, at: datetime, found: Exception | None = None) -> None:
         super().__init__(reason)
@@ -96,6 +99,8 @@ class Destinations:
             answer = work()
             if isinstance(answer, Exception):
                 raise answer
+        except MustWait:
+            raise  # the work was not done, so nothing was learned of the destination
         except Exception as error:
             if not tells_of_outage(error):
                 self.answered(name)  # whatever it said, it is there

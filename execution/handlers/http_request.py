@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.utils import timezone
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, SecretStr, ValidationInfo, field_validator
 
 from execution.outbound import Answer, Deadline, NoAnswer, Refused, Request, Target, exchange, guard_of, read_url
 from execution.outbound.patience import asked_wait
@@ -70,7 +70,7 @@ class HttpCall(BaseModel):
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict, max_length=50)
     body: Any = Field(default=None, description="Text is sent as it is, everything else as JSON.")
-    expected: list[Annotated[int | str, AfterValidator(_status)]] = Field(
+    expected: Annotated[list[Annotated[int | str, AfterValidator(_status)]], FailFast()] = Field(
         default=["2xx"], min_length=1, max_length=50, description="Statuses that count as success; any other does not."
     )
     timeout: float | None = Field(
@@ -128,7 +128,11 @@ class HttpCall(BaseModel):
         return status in self.expected or f"{status // 100}xx" in self.expected
 
 
-@task("http_request", payload=HttpCall, destination=lambda call: call.target.origin)
+# Secrets go to the URL, path and query included: on a shared host these choose who receives the request, and headers
+# may say to a proxy where it goes from there.
+@task(
+    "http_request", payload=HttpCall, destination=lambda call: call.target.origin, secrets_bound_to=("url", "headers")
+)
 def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
     """Make the request. What may be better later is retried, when the target says so; all else is given up at once."""
     deadline = Deadline(call.timeout or settings.HTTP_TIMEOUT.total_seconds())

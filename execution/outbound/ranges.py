@@ -18,6 +18,10 @@ CLOSED_4 = {
         ("10.0.0.0/8", "private"),
         ("100.64.0.0/10", "shared by a provider's customers"),
         ("127.0.0.0/8", "loopback"),
+        # Public by their numbers, but clouds answer at them from the inside: wire servers, name servers, metadata.
+        ("161.26.0.0/16", "a cloud's own service"),  # IBM Cloud
+        ("166.8.0.0/14", "a cloud's own service"),  # IBM Cloud
+        ("168.63.129.16/32", "a cloud's own service"),  # Azure's wire server
         ("169.254.0.0/16", "link-local"),
         ("172.16.0.0/12", "private"),
         ("192.0.0.0/24", "reserved for protocols"),

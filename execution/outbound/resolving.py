@@ -11,10 +11,18 @@ from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from threading import Event, Thread
 
+import structlog
+
 from execution.outbound.deadline import GLANCE, Deadline
 from execution.outbound.errors import NoAnswer, Refused
 from execution.outbound.guard import Guard
 from execution.outbound.urls import Address, Target
+
+NO_USABLE_ADDRESS = (
+    "does not resolve to an address that may be reached. Check the name; a host inside must be in HTTP_ALLOWED_HOSTS."
+)
+
+logger = structlog.get_logger(__name__)
 
 Resolve = Callable[[str, int], Sequence[str]]
 
@@ -25,11 +33,26 @@ def ask_system(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(place[0]) for *_, place in found))
 
 
+class Unresolved(Exception):
+    """A name has no address, as far as the resolver knows."""
+
+
 def checked_addresses(target: Target, guard: Guard, deadline: Deadline, resolve: Resolve) -> list[Address]:
-    """Where to connect to. Refused if any of the addresses is; NoAnswer if there is none."""
-    addresses = [target.address] if target.address else _resolved(target, deadline, resolve)
-    for address in addresses:
-        guard.check_address(target, address)
+    """Where to connect to. Refused for an address that the URL spells and that is inside; NoAnswer for a name.
+
+    A name that leads inside and a name that does not exist get the same error, and so the same retries: a difference
+    would reveal which names an internal network has. The log records the difference.
+    """
+    if target.address:
+        guard.check_address(target, target.address)
+        return [target.address]
+    try:
+        addresses = _resolved(target, deadline, resolve)
+        for address in addresses:
+            guard.check_address(target, address)
+    except (Refused, Unresolved) as error:
+        logger.info("outbound.no_usable_address", host=target.host, reason=str(error))
+        raise NoAnswer(f"{target.host} {NO_USABLE_ADDRESS}") from None
     return addresses
 
 
@@ -51,10 +74,10 @@ def _resolved(target: Target, deadline: Deadline, resolve: Resolve) -> list[Addr
         pass
     match answer:
         case [OSError() as error]:
-            raise NoAnswer(f"The name {target.host} could not be looked up: {error}.")
+            raise Unresolved(f"The name {target.host} could not be looked up: {error}.")
         case [found] if found:
             return [_read(target, text) for text in found]
-    raise NoAnswer(f"The name {target.host} has no address.")
+    raise Unresolved(f"The name {target.host} has no address.")
 
 
 def _read(target: Target, text: str) -> Address:

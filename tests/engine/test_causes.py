@@ -258,3 +258,24 @@ def test_with_more_canaries_than_dead_letters_all_of_them_are_tried(new_job) -> 
     look_after(AT_ONCE)
     replay.refresh_from_db()
     assert replay.state == ReplayState.DONE
+
+
+def test_a_payload_that_may_not_be_given_any_more_stops_its_replay_and_no_other(new_job, settings) -> None:
+    mailing, other = new_job(HOURLY, task="send_email", payload=MAIL), new_job(HOURLY, task="send_email", payload=MAIL)
+    first = dead_of(mailing, 3)
+    dead_of(other, 2)
+    replay, rival = (
+        replay_carefully(job.executions.all(), canaries=1, tenant=job.tenant, actor=None, payload=payload)
+        for job, payload in ((mailing, MAIL | {"body": "again"}), (other, None))
+    )
+    complete(replay)
+    complete(rival)
+    settings.MAIL_NEEDS_VERIFIED_OWNER = True
+
+    look_after(AT_ONCE)
+
+    replay.refresh_from_db()
+    rival.refresh_from_db()
+    assert replay.state == ReplayState.STOPPED and "verified email address" in replay.reason
+    assert rival.state == ReplayState.DONE
+    assert set(everything().dead().values_list("pk", flat=True)) == set(first[1:])

@@ -92,6 +92,17 @@ def test_a_few_failures_in_a_row_make_all_others_wait_in_every_process(here, the
     assert not here.goes() and not there.goes()
 
 
+def test_work_that_waits_for_another_reason_says_nothing_of_its_destination(here, clock) -> None:
+    here.fails(3)
+    clock.time = Destination.objects.get().probe_at
+    assert here.goes(), "as the probe"
+
+    with pytest.raises(MustWait):
+        here.judged(HOST, TENANT, lambda: MustWait("over a rate", clock.time + SECOND))
+
+    assert Destination.objects.get().is_down
+
+
 def test_failures_with_successes_in_between_change_nothing(here, there) -> None:
     for _ in range(5):
         here.fails(2)

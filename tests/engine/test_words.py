@@ -187,7 +187,7 @@ def test_a_result_that_is_too_large_fails_clearly_and_is_not_tried_again(
 
     assert execution.status == status and execution.attempt == 1
     if status == Status.FAILED:
-        assert "result of 30 bytes is more than the 20" in execution.error and "MAX_RESULT_BYTES" in execution.error
+        assert "result has 30 bytes as JSON; at most 20" in execution.error and "MAX_RESULT_BYTES" in execution.error
 
 
 def test_a_handler_knows_its_deadline_and_whether_it_is_the_last_attempt(system, new_job, recorder) -> None:

@@ -67,7 +67,7 @@ NO_ANSWER = {
     "/giant-header": "longer than",
     "/many-headers": "headers|longer than",
     "/endless-status-line": "longer than|LineTooLong",
-    "/continue-for-ever": "longer than",
+    "/continue-for-ever": "longer than|interim responses",  # newer Pythons count them
     "/endless-chunk-extension": "IncompleteRead|LineTooLong",
     "/too-short": "91 bytes before",
     "/closes-at-once": "RemoteDisconnected|Reset",
@@ -192,7 +192,10 @@ def test_a_status_that_does_not_exist_is_no_success(peer) -> None:
 
 
 def test_an_endless_trailer_ends(peer) -> None:
-    assert call(peer, "/endless-trailer")["truncated"]
+    try:
+        assert call(peer, "/endless-trailer")["truncated"]
+    except NoAnswer as error:  # of newer Pythons, which count trailers
+        assert "trailers" in str(error)
 
 
 def test_a_redirect_is_never_followed(peer) -> None:
