@@ -18,11 +18,10 @@ from jsonschema import Draft202012Validator, SchemaError
 from pydantic import BaseModel, ConfigDict
 from referencing import Registry as Schemas
 
-from execution.registry import InvalidPayload, Registry, Run, Task
+from execution.registry import MAX_FAULTS, InvalidPayload, Registry, Run, Task
 from execution.retry import GiveUpNow
 from jobs.limits import Limits
 
-MOST_FAULTS = 20  # told at once
 LENGTHS = ("retry_delay", "retry_delay_cap", "time_limit", "lease")  # in seconds, as in a job
 
 
@@ -62,7 +61,7 @@ class RemoteTask(Task):
         faults = list(Draft202012Validator(self.schema, registry=Schemas()).iter_errors(payload))
         if faults:
             raise InvalidPayload(
-                {".".join(map(str, fault.absolute_path)): _ended(fault.message) for fault in faults[:MOST_FAULTS]}
+                {".".join(map(str, fault.absolute_path)): _ended(fault.message) for fault in faults[:MAX_FAULTS]}
             )
         if not isinstance(payload, dict):
             raise InvalidPayload({"": "must be a JSON object."})

@@ -11,33 +11,46 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate
 from threading import BoundedSemaphore
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import TextField
+from django.db.models.functions import Cast, Coalesce, Length
 
 from execution.hiding import opened_payload, scrubber_of
 from execution.metrics import count_claimed, count_settled
 from execution.models import WorkerKey
 from execution.outbox import Outbox
 from execution.retry import GiveUpNow, RetryLater, TimeLimitExceeded
-from execution.runner import Runner
+from execution.runner import MAX_ERROR, MAX_TRACEBACK, Runner
 from execution.spans import trace_claimed, trace_ended
+from execution.worker_keys import still_valid
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.documents import storable_text
 from jobs.ledger import Attempted, Claim, Outcome
 from jobs.models import Attempt, Execution
+from jobs.redaction import cleaned_end
 from jobs.sealing import CannotOpen
 from jobs.states import AttemptOutcome, Status
 
+MAX_CLAIMED = 4 * 1024 * 1024  # characters of payloads in one answer, which is built in memory
 LOOK_AGAIN = 0.2  # seconds between looks for somebody who waits: the most that is added to a lone job
-LONGEST_ERROR = 2000  # characters
 
 
 class NotYours(Exception):
     """Tasks were asked for that this key is not for, or that do not wait here."""
+
+
+class BadResults(Exception):
+    """Results that cannot be kept, with the reason for each."""
+
+    def __init__(self, faults: dict[Attempted, str]) -> None:
+        super().__init__("; ".join(faults.values()))
+        self.faults = faults
 
 
 class RemoteFailure(Exception):
@@ -116,13 +129,15 @@ class Counter:
         try:
             while not leased and (left := deadline - time.monotonic()) > 0:
                 time.sleep(min(LOOK_AGAIN, left))
+                if not still_valid(key):  # it was revoked while its worker waited
+                    raise NotYours("This worker key was revoked. Make a new one.")
                 leased = self.claim(key, tasks, limit=limit, worker=worker)
             return leased, True
         finally:
             self._seats.release()
 
     def claim(self, key: WorkerKey, tasks: Sequence[str], *, limit: int, worker: str) -> list[Leased]:
-        """Claim up to `limit` executions that wait, most urgent first."""
+        """Claim up to `limit` executions that wait, most urgent first, and fewer where their payloads are long."""
         wanted = self._allowed(key, tasks)
         now = self.clock.now()
         ready = Execution.objects.ready(now, wanted)
@@ -137,7 +152,7 @@ class Counter:
                 rows = ready.filter(task=task).select_for_update(skip_locked=True, no_key=True)
                 found += rows.values_list("priority", "not_before", "pk")[:limit]
             found.sort(key=lambda row: (-row[0], row[1]))
-            leased = self._take([pk for *_, pk in found[:limit]], worker, now)
+            leased = self._take(_fitting([pk for *_, pk in found[:limit]]), worker, now)
         return self._openable(leased)
 
     def _allowed(self, key: WorkerKey, tasks: Collection[str]) -> list[str]:
@@ -191,11 +206,17 @@ class Counter:
         return {key_: Kept(held[key_].until, cancelled) for key_, cancelled in kept.items()}
 
     def complete(self, key: WorkerKey, results: dict[Attempted, str | None]) -> set[Attempted]:
-        """Write results (JSON); return the attempts whose result counts."""
+        """Write results (JSON); return the attempts whose result counts. Raises BadResults before any is written."""
         now = self.clock.now()
         claims = self._claims(key, results)
+        cleaned = {one.key: _cleaned(one, results[one.key]) for one in claims}
+        faults = {
+            which: fault for which, text in cleaned.items() if text and (fault := self.runner.fault_of_result(text))
+        }
+        if faults:
+            raise BadResults(faults)
         done = self._settle(
-            [(one, Outcome(*one.key, Status.COMPLETED, now, result=_cleaned(one, results[one.key]))) for one in claims]
+            [(one, Outcome(*one.key, Status.COMPLETED, now, result=cleaned[one.key])) for one in claims]
         )
         again = [one.key for one in claims if one.key not in done]
         # Said twice, because the first answer got lost on its way.
@@ -215,8 +236,8 @@ class Counter:
         scrubber = scrubber_of(claim)
         clean = str if scrubber is None else scrubber.clean
         return outcome._replace(
-            error=clean(storable_text(failure.error))[:LONGEST_ERROR],
-            traceback=clean(storable_text(failure.traceback)),
+            error=clean(storable_text(failure.error))[:MAX_ERROR],
+            traceback=cleaned_end(clean, storable_text(failure.traceback), MAX_TRACEBACK),
         )
 
     def _settle(self, ended: Sequence[tuple[Claim, Outcome]]) -> set[Attempted]:
@@ -248,3 +269,13 @@ def _cleaned(claim: Claim, result: str | None) -> str | None:
     if scrubber is None or result is None:
         return result
     return json.dumps(scrubber.clean_document(json.loads(result)))
+
+
+def _fitting(ids: Sequence[UUID]) -> list[UUID]:
+    """Return those of these executions, from the first on, whose payloads fit into one answer; at least one."""
+    if len(ids) <= 1:
+        return list(ids)
+    length = Length(Cast(Coalesce("payload", "job__payload"), TextField()))
+    lengths = dict(Execution.objects.filter(pk__in=ids).values_list("pk", length))
+    totals = accumulate(lengths[pk] for pk in ids)
+    return [pk for place, (pk, total) in enumerate(zip(ids, totals, strict=True)) if not place or total <= MAX_CLAIMED]

@@ -16,8 +16,12 @@ from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.db import transaction
+from django.db.models import Count, Sum
 from django.utils import timezone
 
+from accounts.models import Tenant
+from accounts.quota import QuotaExceeded, take_turn
 from execution.models import Upload
 from jobs.documents import storable_text
 
@@ -43,20 +47,25 @@ def save_upload(
     filename: str = "",
     made: bool = False,
 ) -> str:
-    """Keep the content and return its name. `made` says that a task of ours made it: such files can be fetched."""
+    """Keep the content and return its name. `made` says that a task of ours made it: such files can be fetched.
+
+    Raises UploadTooLarge and QuotaExceeded.
+    """
     file = _as_file(content)
     if file.size > settings.UPLOAD_MAX_BYTES:
         raise UploadTooLarge(f"The file has {file.size:,} bytes; at most {settings.UPLOAD_MAX_BYTES:,} are kept.")
     # The row first: a crash in between leaves a row without a file, which is pruned. The reverse order would leave
     # a file that nobody knows of.
-    upload = Upload.objects.create(
-        tenant_id=tenant_id,
-        content_type=content_type[:100],
-        filename=storable_text(filename)[:255],
-        size=file.size,
-        made=made,
-        used_at=timezone.now(),
-    )
+    with transaction.atomic():
+        _check_room(tenant_id, file.size, made=made)
+        upload = Upload.objects.create(
+            tenant_id=tenant_id,
+            content_type=content_type[:100],
+            filename=storable_text(filename)[:255],
+            size=file.size,
+            made=made,
+            used_at=timezone.now(),
+        )
     default_storage.save(upload.place, file)
     return upload.name
 
@@ -106,6 +115,26 @@ def prune_uploads(now: datetime, *, limit: int = PRUNED_AT_ONCE) -> int:
             break
         done += 1
     return done
+
+
+def _check_room(tenant_id: UUID, size: int, *, made: bool) -> None:
+    """Call it in the transaction that stores what it gives room to.
+
+    What tasks make is counted by itself: work that was accepted goes on when a tenant has sent in all it may, and a
+    job that makes files for ever does not fill the disk.
+    """
+    most_files, most_bytes = settings.UPLOAD_QUOTA_FILES, settings.UPLOAD_QUOTA_BYTES
+    if not most_files and not most_bytes:
+        return
+    take_turn(Tenant(pk=tenant_id))
+    alike = Upload.objects.for_tenant(tenant_id).filter(made=made)
+    used = alike.aggregate(files=Count("pk"), size=Sum("size", default=0))
+    days = settings.UPLOAD_KEPT // A_DAY
+    remedy = f"Files go {days:,} days after their last use. Wait, or ask for a larger quota."
+    if most_files and used["files"] >= most_files:
+        raise QuotaExceeded("uploads", limit=most_files, used=used["files"], remedy=remedy)
+    if most_bytes and used["size"] + size > most_bytes:
+        raise QuotaExceeded("upload_bytes", limit=most_bytes, used=used["size"], wanted=size, remedy=remedy)
 
 
 def _delete(upload: Upload) -> None:

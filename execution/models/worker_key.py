@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Tenant
+from accounts.models.people import owned_by
 
 USED_ANEW = timedelta(minutes=1)  # a key is used many times a second, and written that often it would be a bottleneck
 
@@ -20,7 +21,15 @@ class WorkerKeyQuerySet(models.QuerySet["WorkerKey"]):
         return self.filter(tenant=tenant)
 
     def valid(self, now: datetime) -> WorkerKeyQuerySet:
-        return self.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+        """Those that may be used: one that a person made, only while that person is an owner of its tenant."""
+        made_by_operators = Q(owner=None)
+        return self.filter(
+            Q(expires_at=None) | Q(expires_at__gt=now), made_by_operators | owned_by("owner"), revoked_at=None
+        )
+
+    def revoke(self, now: datetime) -> int:
+        """End them at once; one that has ended stays as it is."""
+        return self.filter(revoked_at=None).update(revoked_at=now)
 
     def spelled(self, secret: str) -> WorkerKeyQuerySet:
         return self.filter(digest=digest(secret))

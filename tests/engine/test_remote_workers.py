@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from threading import Thread
 from typing import Any
@@ -67,6 +69,19 @@ def videos(team, system):
         return list(found)
 
     return create
+
+
+def test_a_claim_takes_no_more_than_one_answer_can_hold_and_the_rest_later(worker, videos, monkeypatch) -> None:
+    waiting = {str(execution.pk) for execution in videos(5)}
+    monkeypatch.setattr("execution.remote_work.MAX_CLAIMED", 2 * len(json.dumps(VIDEO)) + 1)
+
+    claims = [worker.claim(limit=10) for _ in range(4)]
+
+    assert [len(claimed) for claimed in claims] == [2, 2, 1, 0]
+    assert {claim["execution"] for claimed in claims for claim in claimed} == waiting
+    videos()
+    monkeypatch.setattr("execution.remote_work.MAX_CLAIMED", 1)
+    assert len(worker.claim(limit=10)) == 1, "a payload that is longer than this is claimed by itself"
 
 
 def test_a_video_is_claimed_kept_and_completed(worker, videos) -> None:
@@ -243,6 +258,21 @@ def test_a_worker_that_waits_is_answered_as_soon_as_there_is_work(worker, videos
     assert len(answers) == 1
 
 
+def test_a_worker_that_waits_gets_no_work_once_its_key_is_revoked(worker) -> None:
+    statuses: list[int] = []
+
+    def wait() -> None:
+        statuses.append(worker.client.post("/api/v1/worker/claim", {"wait": 30}).status_code)
+        connections.close_all()
+
+    waiting = Thread(target=wait)
+    waiting.start()
+    worker_keys.revoke(WorkerKey.objects.get())
+    waiting.join(60)
+
+    assert statuses[0] in (401, 403)  # refused when it asked, or while it waited
+
+
 def test_when_too_many_wait_the_others_are_answered_at_once(worker, videos) -> None:
     seats = get_counter()._seats
     taken = 0
@@ -373,3 +403,21 @@ def test_those_from_rabbitmq_are_claimed_by_the_ids_of_a_message(team, system) -
     assert claim["payload"] == {"talk": 1}
     assert worker.claim(executions=[claim["execution"]]) == [], "it is taken"
     assert worker.says("complete", **held(claim))["recorded"]
+
+
+def test_a_result_that_is_too_long_is_refused_by_name_and_nothing_is_recorded(worker, videos, monkeypatch) -> None:
+    videos(2)
+    monkeypatch.setattr(get_counter(), "runner", replace(get_counter().runner, largest_result=100))
+    first, second = worker.claim(limit=2)
+
+    alone = worker.says("complete", 400, **held(first), result="x" * 200)
+    several = worker.says(
+        "complete", 400, items=[held(first) | {"result": "short"}, held(second) | {"result": {"a": "x" * 200}}]
+    )
+
+    assert [fault["field"] for fault in alone["errors"]] == ["result"] and "MAX_RESULT_BYTES" in str(alone)
+    assert [fault["field"] for fault in several["errors"]] == ["items.1.result"]
+    assert not Execution.objects.completed().exists()
+    worker.says("complete", 200, **held(first), result="x" * 98)
+    worker.says("fail", 400, **held(second), error="x" * 2001)
+    worker.says("fail", 400, **held(second), error="x", traceback="x" * 50_001)
