@@ -28,6 +28,11 @@ function writeTimes(root) {
     const text = time.dataset.form === "ago" ? distance((at - now) / 1000) : FORMS[time.dataset.form].format(at);
     if (time.textContent !== text) time.textContent = text;
   }
+  for (const tooltip of root.querySelectorAll("title[data-at]")) {
+    const at = new Date(1000 * tooltip.dataset.at);
+    tooltip.textContent = FORMS[tooltip.dataset.form].format(at) + tooltip.textContent.replace(/^.*? UTC/, "");
+    delete tooltip.dataset.at; // once: the text after it may have a time of its own
+  }
 }
 
 // --- light and dark ------------------------------------------------------------------------------------------------
@@ -91,16 +96,20 @@ function morphAttributes(old, fresh) {
 // --- updates -------------------------------------------------------------------------------------------------------
 
 const EVERY = 1000, LONGEST = 15000;
+const CALM = 60, CALM_EVERY = 5000; // after so many answers without a change, the page is asked for less often
 
 class Live {
   constructor(main) {
     this.main = main;
     this.mark = null;
     this.failures = 0;
+    this.unchanged = 0;
     this.timer = 0;
     this.busy = false;
     document.addEventListener("visibilitychange", () => (document.hidden ? this.pause() : this.soon(0)));
     this.say("live", "Live");
+    // As in the fragments to come: what they do not have would be taken out of its form, beside what has the focus.
+    for (const token of main.querySelectorAll("[name=csrfmiddlewaretoken]")) token.remove();
     if (document.hidden) this.pause();
     else this.soon(EVERY);
   }
@@ -126,32 +135,44 @@ class Live {
   async fetch() {
     if (this.busy) return;
     this.busy = true;
+    let trouble = "Reconnecting …";
     try {
       const address = new URL(location.href);
       address.searchParams.set("live", "");
       const headers = this.mark ? { "If-None-Match": this.mark } : {};
       const patience = AbortSignal.timeout ? AbortSignal.timeout(LONGEST) : undefined;
       const answer = await fetch(address, { headers, cache: "no-store", signal: patience });
-      if (answer.status === 401 || answer.status === 403 || answer.status === 404) return location.reload();
+      if ([401, 403, 404].includes(answer.status)) {
+        if (!hasInput(this.main)) return location.reload();
+        trouble = answer.status === 401 ? "Signed out. Sign in again in another tab." : "No access to this page any more";
+      }
       const date = Date.parse(answer.headers.get("Date"));
       if (date && Math.abs(date - Date.now()) > 3000) skew = date - Date.now();
       if (answer.status === 200) {
         const text = await answer.text();
         this.mark = answer.headers.get("ETag");
         this.show(text);
-      } else if (answer.status !== 304) {
+        this.unchanged = 0;
+      } else if (answer.status === 304) {
+        this.unchanged += 1;
+      } else {
         throw new Error(`answered with ${answer.status}`);
       }
       this.failures = 0;
       this.say("live", "Live");
     } catch {
       this.failures += 1;
-      this.say("lost", "Reconnecting …");
+      this.say("lost", trouble);
     } finally {
       this.busy = false;
     }
     if (document.hidden) this.pause();
-    else this.soon(Math.min(LONGEST, EVERY * 2 ** Math.min(this.failures, 4)));
+    else this.soon(this.delay());
+  }
+
+  delay() {
+    if (this.failures) return Math.min(LONGEST, EVERY * 2 ** Math.min(this.failures, 4));
+    return this.unchanged < CALM ? EVERY : CALM_EVERY;
   }
 
   show(text) {
@@ -161,12 +182,17 @@ class Live {
     for (const output of fresh.querySelectorAll("[data-live-state]")) {
       [output.dataset.liveState, output.textContent] = this.state;
     }
-    for (const message of this.main.querySelectorAll(":scope > .message[role=status]")) fresh.prepend(message.cloneNode(true));
+    fresh.prepend(...[...this.main.querySelectorAll(":scope > [data-message]")].map((message) => message.cloneNode(true)));
     // Whoever looks at the end of a log goes on looking at its end.
     const followed = [...this.main.querySelectorAll("[data-follows]")].filter(atEnd).map((log) => log.id);
     morph(this.main, fresh);
     for (const id of followed) toEnd(document.getElementById(id));
   }
+}
+
+// Whether a text was typed and not sent: a reload would lose it.
+function hasInput(root) {
+  return [...root.querySelectorAll("textarea")].some((field) => field.value !== field.defaultValue);
 }
 
 function atEnd(log) {
@@ -179,15 +205,54 @@ function toEnd(log) {
 
 // --- the rest ------------------------------------------------------------------------------------------------------
 
+// A choice made with the pointer sends its form. With the keyboard each arrow key is a choice: the form is sent with its
+// button, which is shown then.
+let byKey = false;
+document.addEventListener("keydown", () => (byKey = true), true);
+document.addEventListener("pointerdown", () => (byKey = false), true);
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+  if (!event.target.matches("[data-submits]")) return;
+  if (byKey) for (const button of event.target.form.querySelectorAll("[data-by-key]")) button.hidden = false;
+  else event.target.form.requestSubmit();
 });
 
 document.addEventListener("submit", (event) => {
   const question = event.submitter && event.submitter.dataset.asks;
   if (question && !confirm(question)) event.preventDefault();
+  else if (event.target.method === "post") addToken(event.target);
 });
 
+// The cookie has the token that counts: that of the page itself is outdated once somebody has signed in anew, and what
+// the page is updated with has none.
+function addToken(form) {
+  const token = document.cookie.split("; ").find((cookie) => cookie.startsWith("csrftoken="));
+  if (!token) return;
+  let field = form.elements.namedItem("csrfmiddlewaretoken");
+  if (!field) {
+    field = document.createElement("input");
+    field.type = "hidden";
+    field.name = "csrfmiddlewaretoken";
+    form.append(field);
+  }
+  field.value = token.slice("csrftoken=".length);
+}
+
+// What was done is told for a while; what was refused stays until it is dismissed.
+const MESSAGE_SHOWN = 10000;
+
+function setUpMessages() {
+  for (const button of document.querySelectorAll("[data-dismiss]")) button.hidden = false;
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-dismiss]");
+    if (button) button.closest("[data-message]").remove();
+  });
+  setTimeout(() => {
+    for (const message of document.querySelectorAll(".success[data-message]")) message.remove();
+  }, MESSAGE_SHOWN);
+}
+
+for (const button of document.querySelectorAll("[data-by-key]")) button.hidden = true;
+setUpMessages();
 setUpTheme();
 writeTimes(document);
 setInterval(() => document.hidden || writeTimes(document), 1000);

@@ -20,20 +20,21 @@ from execution.registry import registry
 from jobs import services
 from jobs.clock import database_now
 from jobs.dashboard.charts import job as charts
+from jobs.dashboard.filters import Filters
 from jobs.dashboard.paging import paged
 from jobs.dashboard.windows import done, must_change, shown, window
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
 from jobs.occurrences import InvalidWindow, list_occurrences
 from jobs.outcomes import Missed, Outcome
-from jobs.redaction import redacted
 from jobs.states import JobStatus
 from jobs.stats.job import past_of, recent_calendar
 from jobs.terms import MOST_SOUGHT, InvalidTags, read_tag, words_of
 from scheduling.recurrence import InvalidSchedule, PreviewedRun, Recurrence, describe, preview
 from scheduling.upcoming import stored
 
-UPCOMING = 10  # runs
+FILTERS = ("q", "status", "task", "tag")
+UPCOMING = 10  # executions
 LOOKS_BACK = timedelta(days=7)  # for due times that did not run
 DUE_TIMES = 300  # of them, at most, and so many shown:
 SHOWN = 12
@@ -43,16 +44,18 @@ WENT_WELL = (Outcome.RAN, Outcome.UPCOMING, Outcome.DUE, Outcome.WAITING, Outcom
 
 @window
 def job_list(request: HttpRequest) -> HttpResponse:
-    jobs = _filtered(request.viewer.jobs, request.viewer.scope, request.GET)
-    page = paged(request, jobs)
+    filters = Filters(request.GET, FILTERS)
+    jobs = _filtered(request.viewer.jobs, request.viewer.scope, filters)
+    page = paged(request, jobs.defer("payload"))
     for job in page.rows:
         job.words = _words(_schedule(job))
     context = {
         "jobs": page,
         "wanted": request.GET,
-        "narrowed": any(request.GET.get(name) for name in ("q", "status", "task", "tag")),
+        "faults": filters.faults,
+        "narrowed": filters.narrowed,
         "statuses": [status.value for status in JobStatus],
-        "tasks": registry.names(),
+        "tasks": filters.offered("task", registry.names()),
         "page": "jobs",
     }
     return shown(request, "dashboard/jobs.html", context)
@@ -66,7 +69,6 @@ def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
     past = past_of(job)
     context = {
         "job": job,
-        "payload": redacted(job.payload),
         "words": _words(schedule),
         "zone": job.schedule.get("timezone", "UTC"),
         "upcoming": _upcoming(job, schedule, now),
@@ -83,10 +85,10 @@ def job_page(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 ACTS: dict[str, tuple[Callable[..., Any], str]] = {
-    "run": (services.run_job_now, "A run is on its way."),
-    "pause": (services.pause_job, "Paused. Nothing is due until it is resumed."),
+    "run": (services.run_job_now, "Execution started."),
+    "pause": (services.pause_job, "Paused. The job has no due times until it is resumed."),
     "resume": (services.resume_job, "Resumed."),
-    "cancel": (services.cancel_job, "Cancelled for good."),
+    "cancel": (services.cancel_job, "Cancelled. A cancelled job cannot be resumed."),
 }
 
 
@@ -108,11 +110,23 @@ def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
     return done(request, told, "job", pk)
 
 
-def _filtered(jobs: JobQuerySet, scope: Tenant | None, wanted: Any) -> JobQuerySet:
-    """As the API does it; what is not understood finds nothing."""
-    if (status := wanted.get("status")) in set(JobStatus):
+def _filtered(jobs: JobQuerySet, scope: Tenant | None, filters: Filters) -> JobQuerySet:
+    """As the API filters; nothing where a filter is refused."""
+    if status := filters.choice("status", [status.value for status in JobStatus]):
         jobs = jobs.standing(status)
-    words, tag, task = words_of(wanted.get("q", ""))[:MOST_SOUGHT], wanted.get("tag", "").strip(), wanted.get("task")
+    sought, tag, task = filters.text("q"), filters.text("tag"), filters.text("task")
+    words = words_of(sought)
+    if sought and not 1 <= len(words) <= MOST_SOUGHT:
+        filters.refuse(f"Search for 1 to {MOST_SOUGHT} words; this has {len(words)}.")
+    if tag and scope is None:
+        filters.refuse("Tags belong to a tenant. Choose one to filter by tag.")
+    elif tag:
+        try:
+            tag = read_tag(tag)
+        except InvalidTags as error:
+            filters.refuse(str(error))
+    if filters.faults:
+        return jobs.none()
     if scope is None:  # terms and kinds are a tenant's: of all tenants' jobs, the latest are looked through
         latest = Job.objects.order_by("-id").values("pk")[:LOOKED_THROUGH]
         narrowed = Q(**{"task": task} if task else {}) & Q(*(Q(name__icontains=word) for word in words))
@@ -120,10 +134,7 @@ def _filtered(jobs: JobQuerySet, scope: Tenant | None, wanted: Any) -> JobQueryS
     if words:
         jobs = jobs.called(scope, words)
     if tag:
-        try:
-            jobs = jobs.tagged(scope, [read_tag(tag)])
-        except InvalidTags:
-            return jobs.none()
+        jobs = jobs.tagged(scope, [tag])
     return jobs.of_kind(scope, task=task) if task else jobs
 
 
@@ -136,7 +147,7 @@ def _schedule(job: Job) -> Recurrence | None:
 
 
 def _words(schedule: Recurrence | None) -> str:
-    return describe(schedule) if schedule else "Its schedule cannot be read."
+    return describe(schedule) if schedule else "The schedule is invalid."
 
 
 def _upcoming(job: Job, schedule: Recurrence | None, now: datetime) -> list[PreviewedRun]:

@@ -17,11 +17,11 @@ from accounts import keys
 from accounts.api.keys import WantedKeySerializer
 from accounts.models.api_key import Scope
 from accounts.quota import QuotaExceeded
-from accounts.tenancy import membership_for
+from accounts.tenancy import MAY_WRITE, membership_for
 from jobs.dashboard.windows import done, window
 
 SHOWN = 100  # keys: no more can be used at a time
-LIVES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "for ever")]
+LIVES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "never")]
 
 
 class WantedKey(forms.Form):
@@ -62,6 +62,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
         "made": made,
         "keys": keys.visible_to(own)[:SHOWN],
         "tenant": own.tenant,
+        "may_write": own.role in MAY_WRITE,
         "now": timezone.now(),
         "page": "keys",
     }
@@ -75,9 +76,9 @@ def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     if not found.exists():
         raise Http404("There is no such key, or it is not yours to revoke.")
     if not found.revoke(timezone.now()):
-        messages.error(request, "It was revoked before.")
+        messages.error(request, "This key is already revoked.")
         return redirect("keys")
-    return done(request, "Revoked. Whatever uses it is refused from now on.", "keys")
+    return done(request, "Revoked. Requests with this key are refused.", "keys")
 
 
 def _own(request: HttpRequest, *, to_write: bool) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 
 from jobs.dashboard.charts import heat, lines, queues, runs
+from jobs.dashboard.filters import Filters
 from jobs.dashboard.windows import shown, window
 from jobs.stats.snapshot import snapshots
 from jobs.stats.spans import SPANS
@@ -13,10 +14,12 @@ from jobs.stats.spans import SPANS
 @window
 def overview(request: HttpRequest) -> HttpResponse:
     scope = request.viewer.scope
-    span = SPANS.get(request.GET.get("span", "")) or snapshots.usual_span(scope)
+    filters = Filters(request.GET, ("span",))
+    span = SPANS.get(filters.choice("span", SPANS)) or snapshots.usual_span(scope)
     now = snapshots.of(scope, span)
     context = {
         "now": now,
+        "faults": filters.faults,
         "spans": SPANS.values(),
         "runs": runs.chart(now.buckets, now.span),
         "lateness": lines.chart(now.buckets, now.span, "lateness"),

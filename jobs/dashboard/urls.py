@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from jobs.dashboard import accounts, dead_letters, executions, jobs, keys, overview
+from jobs.dashboard import accounts, dead_letters, executions, jobs, keys, overview, people
 
 urlpatterns = [
     path("", overview.overview, name="overview"),
@@ -21,5 +21,13 @@ urlpatterns = [
     path("sign-in", accounts.sign_in, name="sign-in"),
     path("sign-out", accounts.sign_out, name="sign-out"),
     path("register", accounts.register, name="sign-up"),
+    path("invitation", accounts.invitation, name="invitation"),
+    path("account", people.account, name="account"),
+    path("account/password", people.change_password, name="change-password"),
+    path("account/sign-out-everywhere", people.sign_out_everywhere, name="sign-out-everywhere"),
+    path("account/verification", people.request_verification, name="request-verification"),
+    path("account/verify", people.verify_address, name="verify-address"),
+    path("forgot-password", people.forgot_password, name="forgot-password"),
+    path("reset-password", people.reset_password, name="reset-password"),
     path("tenant", accounts.choose_tenant, name="choose-tenant"),
 ]

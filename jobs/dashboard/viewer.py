@@ -1,4 +1,8 @@
-"""Who looks, and at whose things: a tenant of theirs, or for staff any and all of them."""
+"""Who looks, and at whose things: a tenant of theirs, or any and all where the admin's permissions allow it.
+
+Being staff opens the admin's door and nothing else. What staff see there without being a member is decided by their
+permissions; the same permissions decide here.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from django.http import Http404, HttpRequest
 
 from accounts.models import Tenant, User
 from accounts.tenancy import MAY_WRITE, membership_for, tenant_named
+from jobs.admin.permissions import OPERATE_EXECUTIONS, OPERATE_JOBS
 from jobs.models import Execution, Job
 from jobs.models.execution import ExecutionQuerySet
 from jobs.models.job import JobQuerySet
@@ -16,6 +21,9 @@ from jobs.models.job import JobQuerySet
 CHOSEN = "tenant"  # in the session
 ALL = "all"
 MOST_CHOICES = 50  # tenants to choose from
+# All that the pages show of other tenants, and all that their buttons do.
+SEE_ALL = ("jobs.view_job", "jobs.view_execution", "jobs.view_attempt", "jobs.view_incident")
+OPERATE_ALL = (OPERATE_JOBS, OPERATE_EXECUTIONS)
 
 
 class Viewer:
@@ -29,9 +37,14 @@ class Viewer:
         return list(self.user.tenants.order_by("memberships__created_at", "memberships__id")[:MOST_CHOICES])
 
     @cached_property
+    def sees_all(self) -> bool:
+        """Whether they may look at every tenant, without being a member of it."""
+        return self.user.is_staff and self.user.has_perms(SEE_ALL)
+
+    @cached_property
     def scope(self) -> Tenant | None:
         """The tenant that is looked at; None for all of them."""
-        if self._chosen == ALL and self.user.is_staff:
+        if self._chosen == ALL and self.sees_all:
             return None
         chosen = tenant_named(self._chosen or "")
         for tenant in self.tenants:
@@ -39,9 +52,14 @@ class Viewer:
                 return tenant
         if self.tenants:
             return self.tenants[0]
-        if self.user.is_staff:
+        if self.sees_all:
             return None
         return membership_for(self.user, None, to_write=False).tenant  # which raises, with the remedy
+
+    @property
+    def scope_name(self) -> str:
+        """The scope as forms send it back."""
+        return ALL if self.scope is None else str(self.scope.pk)
 
     @property
     def jobs(self) -> JobQuerySet:
@@ -61,12 +79,12 @@ class Viewer:
 
     def may_change(self, tenant: Tenant | None) -> bool:
         """Whether they may do more than look; of None, in the scope."""
-        if self.user.has_perm("jobs.change_job"):
+        if self.sees_all and self.user.has_perms(OPERATE_ALL):
             return True
         return tenant is not None and self.user.memberships.filter(tenant=tenant, role__in=MAY_WRITE).exists()
 
     def _found(self, thing: Job | Execution | None) -> Job | Execution:
-        if thing is None or not (self.user.is_staff or thing.tenant_id in {one.pk for one in self.tenants}):
+        if thing is None or not (self.sees_all or thing.tenant_id in {one.pk for one in self.tenants}):
             raise Http404("There is no such thing, or it is not yours to see.")
         return thing
 
@@ -74,5 +92,5 @@ class Viewer:
 def choose(request: HttpRequest, wanted: str) -> None:
     """Look at another tenant from now on; what is not theirs is ignored."""
     viewer = Viewer(request)
-    if (wanted == ALL and viewer.user.is_staff) or tenant_named(wanted) in {one.pk for one in viewer.tenants}:
+    if (wanted == ALL and viewer.sees_all) or tenant_named(wanted) in {one.pk for one in viewer.tenants}:
         request.session[CHOSEN] = wanted

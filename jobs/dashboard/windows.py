@@ -1,7 +1,8 @@
 """What every page begins and ends with: somebody who is signed in, a strict policy for the browser, and live updates.
 
-A page that is live is asked for again each second, as `?live`: then only what is inside `<main>` is drawn, and answered
-with 304 while nothing has changed.
+The script asks for a live page again each second, as `?live`: then only the contents of `<main>` are drawn, and the
+answer is 304 while nothing has changed. These fragments do not contain a CSRF token, because it is masked anew for
+each answer: the script adds the token from its cookie to a form that is submitted.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.core.exceptions import ObjectDoesNotExist
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.utils.cache import get_conditional_response
 from django.views.decorators.cache import never_cache
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
 from jobs.dashboard.viewer import Viewer
 
 LIVE = "live"  # the query's word
+SCOPE = "scope"  # of a form about a whole tenant
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -55,11 +59,21 @@ def window(view: View) -> View:
             return redirect(f"{resolve_url(settings.LOGIN_URL)}?{back}".rstrip("?"))
         request.viewer = Viewer(request)
         try:
+            _check_scope(request)
             return view(request, *args, **kwargs)
         except (UnknownTenant, MayOnlyLook) as error:
             return render(request, "dashboard/refused.html", {"reason": str(error)}, status=403)
+        except ObjectDoesNotExist as error:  # deleted by somebody else since the view read it
+            raise Http404 from error
 
     return guarded(answer)
+
+
+def _check_scope(request: HttpRequest) -> None:
+    """Refuse a form about a whole tenant that was drawn before another tab chose another one. Raises UnknownTenant."""
+    drawn_for = request.POST.get(SCOPE)
+    if drawn_for is not None and drawn_for != request.viewer.scope_name:
+        raise UnknownTenant("Another tenant was chosen since this page was opened. Open the page again.")
 
 
 def is_live(request: HttpRequest) -> bool:
@@ -67,22 +81,19 @@ def is_live(request: HttpRequest) -> bool:
 
 
 def shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """The page, or only what changes in it; nothing at all when it is as the browser has it."""
-    live = is_live(request)
-    response = render(request, template, {**context, "bare": live})
-    if not live:
-        return response
+    """The whole page; or the fragment that is polled, and 304 if the browser has it already."""
+    if not is_live(request):
+        return render(request, template, {**context, "bare": False})
+    response = render(request, template, {**context, "bare": True})
     mark = f'"{blake2b(response.content, digest_size=12).hexdigest()}"'
-    if request.headers.get("If-None-Match") == mark:
-        response = HttpResponseNotModified()
     response.headers["ETag"] = mark
-    return response
+    return get_conditional_response(request, etag=mark, response=response)
 
 
 def must_change(request: HttpRequest, tenant: Any) -> None:
     """Raise MayOnlyLook for those who may not act here."""
     if not request.viewer.may_change(tenant):
-        raise MayOnlyLook("You may look at this, but not change it. Ask an owner of the tenant to make you a member.")
+        raise MayOnlyLook("You have read access only. Ask an owner of the tenant to make you a member.")
 
 
 def done(request: HttpRequest, message: str, to: str, *args: Any) -> HttpResponse:

@@ -19,7 +19,7 @@ from jobs.states import Status
 from jobs.stats.buckets import Bucket, Buckets, within
 from jobs.stats.failures import Failure, count_dead, latest_failures
 from jobs.stats.incidents import open_incidents
-from jobs.stats.load import Forecasts
+from jobs.stats.load import Forecasts, reports
 from jobs.stats.percentiles import Percentiles, percentiles
 from jobs.stats.spans import FIVE_MINUTES, HOUR, Span
 from jobs.stats.unfinished import Look, Unfinished, running_now
@@ -98,6 +98,7 @@ class Snapshots:
         self._known.clear()
         self._look = None
         self._forecasts.forget()
+        reports.forget()
 
     def _read(self, scope: Tenant | None, span: Span) -> Snapshot:
         now = self._clock.now()

@@ -111,7 +111,7 @@ def running_now(scope: Tenant | None) -> list[Execution]:
         cursor.execute(RUNNING.format(look=look, only=only), [Status.RUNNING.value, *whose, SHOWN])
         ids = [as_uuid(one) for (one,) in cursor.fetchall()]
     # Not joined: a job is looked up by its own key, for a dozen rows.
-    found = Execution.objects.in_bulk(ids)
+    found = Execution.objects.defer("payload", "result").in_bulk(ids)
     rows = [found[one] for one in ids if one in found]
     name_jobs(rows)
     return rows

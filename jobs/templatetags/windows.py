@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
-from typing import Any
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from jobs.dashboard.charts.scale import count_told, seconds_told
+from jobs.shown import length, local, readable
 
 register = template.Library()
 register.filter("seconds", lambda value: "–" if value in (None, "") else seconds_told(value))
 register.filter("count", count_told)
+register.filter("length_of", length)
+register.filter("local", local)
+register.filter("readable", readable)
 
 
 @register.filter
@@ -36,11 +38,6 @@ def at(at: datetime | None) -> SafeString | str:
 @register.filter
 def took(start: datetime | None, end: datetime | None) -> str:
     return "–" if start is None or end is None else seconds_told(max(0.0, (end - start).total_seconds()))
-
-
-@register.filter
-def as_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
 @register.filter

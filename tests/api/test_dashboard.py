@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from html import escape, unescape
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import keys
+from accounts.groups import VIEWERS
 from accounts.models import ApiKey, Membership, Tenant, User
-from jobs.models import AuditEvent, Execution, Job, LogLine, Progress
-from jobs.states import JobStatus, Status
+from accounts.teams import create_tenant
+from jobs import services
+from jobs.models import Attempt, AuditEvent, Execution, Job, LogLine, Progress
+from jobs.states import AttemptOutcome, JobStatus, Status
 from jobs.stats.snapshot import snapshots
 from tests.alerting import Watched, due_at
-from tests.api.test_stats import job_of, run_of
+from tests.api.test_stats import MAIL, job_of, run_of
 from tests.conftest import PASSWORD
+from tests.staff import staff_of
 
 HTML = {"accept": "text/html"}
 
@@ -57,13 +63,25 @@ def test_every_page_is_drawn_under_a_strict_policy_and_nothing_inline(alice: Use
     assert "the printer is on fire" in client.get("/dead-letters").content.decode()
 
 
-def test_a_page_that_has_not_changed_is_not_sent_again(alice: User, job: Job) -> None:
+def test_no_polled_page_is_sent_again_until_it_changes_whatever_buttons_it_has(
+    alice: User, job: Job, dead: Execution
+) -> None:
     client = browser_of(alice)
-    first = client.get("/?live")
+    polled = {}
 
-    again = client.get("/?live", headers={"if-none-match": first.headers["ETag"]})
+    for path in ("/", "/jobs", f"/jobs/{job.pk}", "/executions", f"/executions/{dead.pk}", "/dead-letters"):
+        whole, first = client.get(path), client.get(path, {"live": ""})
+        again = client.get(path, {"live": ""}, headers={"if-none-match": first.headers["ETag"]})
+        packed = client.get(path, {"live": ""}, headers={"if-none-match": f"W/{first.headers['ETag']}"})
+        assert "<html" not in first.content.decode() and "csrfmiddlewaretoken" not in first.content.decode()
+        assert whole.content.decode().count("csrfmiddlewaretoken") == whole.content.decode().count('method="post"')
+        polled[path] = (again.status_code, again.content, packed.status_code, first.content.count(b'method="post"'))
 
-    assert "<html" not in first.content.decode() and again.status_code == 304 and not again.content
+    assert {path: answer[:3] for path, answer in polled.items()} == dict.fromkeys(polled, (304, b"", 304))
+    assert sum(buttons for *_, buttons in polled.values()) >= 5
+    mark = client.get(f"/jobs/{job.pk}?live").headers["ETag"]
+    client.post(f"/jobs/{job.pk}/pause")
+    assert client.get(f"/jobs/{job.pk}?live", headers={"if-none-match": mark}).status_code == 200
 
 
 def test_strangers_are_sent_to_sign_in_and_back(db: None, job: Job) -> None:
@@ -126,9 +144,8 @@ def test_bob_chooses_between_his_tenants_and_only_those(bob: User, team: Tenant,
         assert "Nightly" in client.get("/jobs").content.decode()
 
 
-def test_staff_may_look_at_all_tenants(alice: User, charlie: User, job: Job) -> None:
-    User.objects.filter(pk=charlie.pk).update(is_staff=True)
-    client = browser_of(User.objects.get(pk=charlie.pk))
+def test_staff_who_may_look_choose_all_tenants(alice: User, charlie: User, job: Job) -> None:
+    client = browser_of(staff_of(charlie, VIEWERS))
 
     client.post("/tenant", {"tenant": "all"})
 
@@ -142,13 +159,14 @@ def test_dead_letters_of_one_cause_are_replayed_or_let_go_together(alice: User, 
     other = run_of(job, before, Status.FAILED, error="another fault", fingerprint="fault")
     client = browser_of(alice)
 
+    assert client.post("/dead-letters/act", {"fingerprint": "fire", "task": dead.task}).status_code == 404
     client.post("/dead-letters/act", {"fingerprint": "fire", "task": dead.task, "act": "replay"})
     client.post("/dead-letters/act", {"fingerprint": "fault", "task": dead.task, "act": "discard"})
 
     dead.refresh_from_db()
     other.refresh_from_db()
     assert dead.status == Status.SCHEDULED and other.discarded_at is not None
-    assert "Nothing is dead" in client.get("/dead-letters").content.decode()
+    assert "No dead letters" in client.get("/dead-letters").content.decode()
 
 
 def test_what_a_run_says_is_on_its_page(alice: User, job: Job) -> None:
@@ -159,6 +177,31 @@ def test_what_a_run_says_is_on_its_page(alice: User, job: Job) -> None:
     page = browser_of(alice).get(f"/executions/{run.pk}").content.decode()
 
     assert '<progress value="0.4"' in page and "40% page 4" in page and "page &lt;3&gt; drawn" in page
+
+
+def test_coming_due_times_are_shown_in_the_zone_of_the_job(alice: User, team: Tenant) -> None:
+    schedule = {"type": "cron", "expression": "0 3 * * *", "timezone": "Asia/Jakarta"}
+    job = services.create_job(services.NewJob("send_email", MAIL, schedule), tenant=team, actor=alice)
+
+    page = browser_of(alice).get(f"/jobs/{job.pk}").content.decode()
+
+    assert page.count(" 03:00 WIB</td>") == 10 and "<th>Asia/Jakarta</th>" in page
+
+
+def test_start_delay_ends_with_the_start_of_the_first_attempt(alice: User, job: Job) -> None:
+    due = timezone.now() - timedelta(hours=2)
+    run = run_of(job, due, attempt=2, started_at=due + timedelta(hours=1), finished_at=due + timedelta(hours=1))
+    first = due + timedelta(seconds=3)
+    Attempt.objects.create(
+        execution=run, number=1, outcome=AttemptOutcome.FAILED, error="…", started_at=first, finished_at=first
+    )
+    root = User.objects.create_superuser("root", "root@example.com", PASSWORD)
+
+    shown = browser_of(alice).get(f"/executions/{run.pk}").content.decode()
+    administered = browser_of(root).get(f"/admin/jobs/execution/{run.pk}/change/").content.decode()
+
+    assert '<dt>Start delay</dt><dd id="start-delay">3.0 s</dd>' in shown
+    assert "<span>Start delay</span><strong>3.0 s</strong>" in administered
 
 
 def test_secrets_in_payloads_are_not_shown(alice: User, job: Job, dead: Execution) -> None:
@@ -188,18 +231,34 @@ def test_a_key_is_shown_once_works_and_is_revoked(alice: User, job: Job, charlie
     assert "This field is required." in refused and ApiKey.objects.count() == 1
 
 
+def test_nobody_is_offered_api_keys_that_they_may_not_make(bob: User, team: Tenant) -> None:
+    Membership.objects.filter(user=bob, tenant=team).update(role=Membership.Role.VIEWER)
+    keys.create_key(tenant=team, creator=bob, name="deploys", scopes=["read"])
+    client = browser_of(bob)
+    client.post("/tenant", {"tenant": team.pk})
+    page = client.get("/keys").content.decode()
+    assert "deploys" in page and "read access only" in page
+    assert "Create key" not in page and "Revoke deploys" not in page
+
+    nobody = browser_of(User.objects.create_superuser("root", "root@example.com", PASSWORD))
+    assert "/keys" not in nobody.get("/").content.decode()  # without a tenant there is nobody to make them for
+
+
 def test_an_edited_payload_is_checked_before_the_replay(alice: User, dead: Execution) -> None:
     client = browser_of(alice)
     address = f"/executions/{dead.pk}/replay-edited"
 
     for payload, told in (
-        ("{", "no JSON"),
-        ('{"to": "nowhere"}', "refused"),
-        ("[1]", "refused"),
-        ('"\\u0000"', "refused"),
+        ("{<typed>", "not valid JSON"),
+        ('{"to": "nowhere"}', "subject: is missing."),
+        ("[1]", "must be a JSON object"),
+        ('"\\u0000"', "u0000"),
     ):
-        page = client.post(address, {"payload": payload}, follow=True).content.decode()
-        assert "message error" in page and told in page
+        page = client.post(address, {"payload": payload}).content.decode()
+        assert 'class="fault" role="alert"' in page and told in unescape(page)
+        assert f">{escape(payload)}</textarea>" in page and '<details id="edit" open>' in page
+        assert "data-live" not in page.partition("<main")[2].partition(">")[0]  # its address answers only to POST
+    assert client.get(address).headers["Location"] == f"/executions/{dead.pk}"  # not a page of its own
     client.post(address, {"payload": '{"to": "b@example.com", "subject": "New", "body": "…"}'})
 
     dead.refresh_from_db()
@@ -226,6 +285,71 @@ def test_lists_are_searched_narrowed_down_and_paged(alice: User, team: Tenant, m
     assert client.get("/jobs?before=nonsense&status=nonsense").status_code == 200
 
 
+def test_filters_are_applied_or_refused_with_a_message_and_never_ignored(alice: User, team: Tenant, job: Job) -> None:
+    run, other = run_of(job, timezone.now()), run_of(job_of(team, "Other"), timezone.now())
+    client = browser_of(alice)
+
+    def listed(path: str) -> tuple[set[str], str]:
+        page = unescape(client.get(path).content.decode())
+        return set(re.findall(r'<tr id="(?:run|job)-([0-9a-f-]+)"', page)), page
+
+    assert listed("/executions")[0] == {str(run.pk), str(other.pk)}
+    for path in ("/executions?task=of_another_release", "/jobs?task=of_another_release"):
+        assert "<option selected>of_another_release</option>" in listed(path)[1], path
+    found, page = listed(f"/executions?job={job.pk}")
+    assert found == {str(run.pk)} and f'name="job" value="{job.pk}"' in page and "Executions of" in page
+    for path, told in (
+        ("/?span=7d", "Unknown span: 7d. Choose one of 5m, 1h, 24h."),
+        ("/?tenant=acme", "Unknown filter: tenant."),
+        ("/dead-letters?task=send_email", "Unknown filter: task."),
+        ("/executions?job=nonsense", "Invalid job id: nonsense."),
+        (f"/executions?job={uuid4()}", "Job not found"),
+        ("/executions?status=nonsense", "Unknown status: nonsense. Choose one of SCHEDULED"),
+        ("/executions?state=FAILED", "Unknown filter: state."),
+        ("/jobs?status=nonsense", "Unknown status: nonsense."),
+        ("/jobs?owner=alice", "Unknown filter: owner."),
+        ("/jobs?q=one+two+three+four+five+six", "Search for 1 to 5 words; this has 6."),
+        ("/jobs?q=!!", "Search for 1 to 5 words; this has 0."),
+        ("/jobs?tag=two%20words", "two words"),
+    ):
+        found, page = listed(path)
+        assert (found, told in page) == (set(), True), path
+    User.objects.filter(pk=alice.pk).update(is_staff=True, is_superuser=True)
+    client.post("/tenant", {"tenant": "all"})
+    assert listed("/jobs?tag=billing")[0] == set()
+    assert "Tags belong to a tenant. Choose one to filter by tag." in listed("/jobs?tag=billing")[1]
+
+
+def test_a_cancelled_execution_does_not_look_like_a_failed_one(alice: User, job: Job) -> None:
+    now = timezone.now()
+    run = run_of(job, now, Status.CANCELLED, error="RuntimeError: called off", reason="cancelled by alice")
+    Execution.objects.filter(pk=run.pk).update(started_at=now, finished_at=now, cancel_requested_at=now)
+    Attempt.objects.create(
+        execution=run, number=1, outcome=AttemptOutcome.FAILED, error="RuntimeError: called off", finished_at=now
+    )
+    root = User.objects.create_superuser("root", "root@example.com", PASSWORD)
+
+    page = browser_of(alice).get(f"/executions/{run.pk}").content.decode()
+    administered = browser_of(root).get(f"/admin/jobs/execution/{run.pk}/change/").content.decode()
+
+    assert '<p class="message plain" id="error">Cancelled: cancelled by alice</p>' in page
+    assert '<span class="badge">interrupted</span>' in page and "badge failed" not in page
+    assert "Attempt interrupted" in page and "Cancellation requested" in page and "Attempt failed" not in page
+    assert '<p class="p-note">cancelled by alice</p>' in administered and "p-badge p-bad" not in administered
+    assert "RuntimeError: called off" in page and "RuntimeError: called off" in administered  # in the attempt's details
+
+
+def test_replaying_all_of_a_cause_asks_how_many(alice: User, job: Job) -> None:
+    for minutes in range(3):
+        due = timezone.now() - timedelta(minutes=minutes)
+        run_of(job, due, Status.FAILED, error="no paper", fingerprint="paper")
+
+    page = browser_of(alice).get("/dead-letters").content.decode()
+
+    assert 'value="replay" data-asks="Replay 3 executions?">Replay all 3</button>' in page
+    assert "data-kept" not in page  # or an open page would go on asking about the old number
+
+
 def test_registering_signs_in_and_mistakes_stand_beside_their_field(db: None) -> None:
     client = browser_of(None)
 
@@ -247,9 +371,46 @@ def test_somebody_without_a_tenant_is_told_what_to_do(alice: User) -> None:
 
 
 def test_addresses_that_lead_nowhere_answer_in_the_askers_language(db: None) -> None:
-    assert "<h1>Nothing here</h1>" in browser_of(None).get("/nowhere").content.decode()
+    assert "<h1>Page not found</h1>" in browser_of(None).get("/nowhere").content.decode()
     assert Client().get("/nowhere").headers["Content-Type"] == "application/problem+json"
     assert browser_of(None).get("/api/v1/nowhere").headers["Content-Type"] == "application/problem+json"
+
+
+def test_errors_outside_of_views_are_pages_with_the_remedy_for_people(alice: User, monkeypatch) -> None:
+    client = browser_of(staff_of(alice))
+    strict = Client(enforce_csrf_checks=True, headers=HTML)
+    strict.force_login(alice)
+    monkeypatch.setattr("jobs.dashboard.keys.keys.visible_to", lambda own: 1 / 0)
+    client.raise_request_exception = False
+    answers = {
+        "lacks a permission": client.get("/admin/jobs/job/"),
+        "without a valid CSRF token": strict.post("/tenant", {"tenant": "all"}),
+        "Check its parameters": browser_of(None).get("/", headers={"host": "elsewhere.example"}),
+        "server&#x27;s log": client.get("/keys"),
+    }
+
+    assert [answer.status_code for answer in answers.values()] == [403, 403, 400, 500]
+    for told, answer in answers.items():
+        page = answer.content.decode()
+        assert told in page and "<h1>" in page and 'class="doorway"' in page, told
+        assert answer.headers["Content-Type"].startswith("text/html") and "script-src 'self'" in str(answer.headers)
+    program = strict.post("/tenant", {"tenant": "all"}, headers={"accept": "*/*"})
+    assert program.status_code == 403 and program.json()["title"] == "Forbidden"
+
+
+def test_the_history_of_a_deleted_job_offers_nothing_that_leads_nowhere(alice: User, job: Job, dead: Execution) -> None:
+    running = run_of(job, timezone.now() - timedelta(minutes=1), Status.RUNNING, started_at=timezone.now())
+    client = browser_of(alice)
+    assert f'href="/jobs/{job.pk}"' in client.get(f"/executions/{dead.pk}").content.decode()
+    services.delete_job(job, actor=alice)
+
+    for one in (dead, running):
+        page = client.get(f"/executions/{one.pk}").content.decode()
+        assert "Nightly &lt;report&gt; (deleted)" in page and f'href="/jobs/{job.pk}"' not in page
+        assert 'action="/executions/' not in page
+    assert client.post(f"/executions/{running.pk}/cancel").status_code == 404
+    told = client.post("/dead-letters/act", {"fingerprint": "fire", "task": job.task, "act": "replay"}, follow=True)
+    assert "Replayed 0. 1 not replayed: the job was cancelled or deleted" in told.content.decode()
 
 
 def test_the_overview_says_what_was_missed_to_whom_it_concerns(alice: User, charlie: User, job: Job) -> None:
@@ -259,8 +420,7 @@ def test_the_overview_says_what_was_missed_to_whom_it_concerns(alice: User, char
         watched.look(after=timedelta(seconds=15), without=("poller",))
 
     hers, his = (browser_of(who).get("/").content.decode() for who in (alice, charlie))
-    User.objects.filter(pk=charlie.pk).update(is_staff=True)
-    client = browser_of(charlie)
+    client = browser_of(staff_of(charlie, VIEWERS))
     client.post("/tenant", {"tenant": "all"})
     theirs = client.get("/").content.decode()
 
@@ -268,3 +428,21 @@ def test_the_overview_says_what_was_missed_to_whom_it_concerns(alice: User, char
     assert 'id="incidents"' not in his
     assert "No poller is running: nothing becomes due." not in hers
     assert "Missed: <a" in theirs and "No poller is running: nothing becomes due." in theirs
+
+
+def test_a_form_about_a_whole_tenant_acts_on_the_tenant_it_was_drawn_for(alice: User, dead: Execution) -> None:
+    client = browser_of(alice)
+    other = create_tenant(name="other", owner=alice).tenant
+    pages = {path: client.get(path).content.decode() for path in ("/dead-letters", "/keys")}
+    [scope] = {re.search('name="scope" value="([^"]+)"', page)[1] for page in pages.values()}
+    client.post("/tenant", {"tenant": other.pk})  # in another tab
+
+    act = {"act": "discard", "task": dead.task, "fingerprint": dead.fingerprint or "", "scope": scope}
+    for path, body in (("/dead-letters/act", act), ("/keys", {"name": "CI", "scopes": ["read"], "scope": scope})):
+        refused = client.post(path, body)
+        assert refused.status_code == 403 and "Another tenant was chosen" in refused.content.decode()
+    assert not ApiKey.objects.exists() and Execution.objects.dead().count() == 1
+    client.post("/tenant", {"tenant": scope})
+
+    assert client.post("/dead-letters/act", act).status_code == 302
+    assert not Execution.objects.dead().exists()

@@ -102,11 +102,14 @@ def signed_in() -> dict[str, Any]:
 def page_of(browser: Browser, server: Server, watch: Watch, signed_in: dict[str, Any]) -> Iterator[PageOf]:
     """`page_of("alice")` is a page with Alice signed in; she is registered if need be. `None` is a stranger.
 
-    `page_of("alice", PHONE, dark=True)` says what she holds it with. It starts at no address: `page.goto("/")`.
+    `page_of("alice", PHONE, dark=True, zone="Asia/Kolkata")` says what she holds it with and
+    where. It starts at no address: `page.goto("/")`.
     """
     contexts = []
 
-    def open_page(user: str | None, viewport: dict[str, int] = WIDE, *, dark: bool = False) -> Page:
+    def open_page(
+        user: str | None, viewport: dict[str, int] = WIDE, *, dark: bool = False, zone: str | None = None
+    ) -> Page:
         state = None if user is None else signed_in.get(user) or sign_in(browser, server, user)
         if user is not None:
             signed_in[user] = state
@@ -114,6 +117,7 @@ def page_of(browser: Browser, server: Server, watch: Watch, signed_in: dict[str,
             base_url=server.url,
             viewport=viewport,
             color_scheme="dark" if dark else "light",
+            timezone_id=zone,
             reduced_motion="reduce",
             storage_state=state,
         )

@@ -38,7 +38,7 @@ class Server:
         self._process: subprocess.Popen[str] | None = None
         self._tokens: dict[str, str] = {}
 
-    def start(self) -> None:
+    def _environ(self) -> dict[str, str]:
         rest = {name: value for name, value in os.environ.items() if name not in SERVERS}
         ours = {
             "PUNCTUAL_VAR": self._var,
@@ -49,10 +49,13 @@ class Server:
             "ISOLATE_HANDLERS": "false",  # child processes take seconds to start on a busy machine
             "RETRY_BASE": "0.2",
         }
+        return rest | ours | self._environment
+
+    def start(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.browser.launch", str(self.port)],
             cwd=ROOT,
-            env=rest | ours | self._environment,
+            env=self._environ(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -61,6 +64,14 @@ class Server:
         ready_address(self._process)
         # Or it stops when the pipe is full of what nobody reads.
         threading.Thread(target=self._process.communicate, daemon=True).start()
+
+    def run(self, module: str) -> Any:
+        """What a module prints as JSON that runs beside the installation, on its database."""
+        ran = subprocess.run(
+            [sys.executable, "-m", module], cwd=ROOT, env=self._environ(), capture_output=True, text=True, timeout=120
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        return json.loads(ran.stdout.splitlines()[-1])
 
     def stop(self) -> None:
         if self._process is None:

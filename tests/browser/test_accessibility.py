@@ -9,7 +9,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import PageOf
 from tests.browser.server import Server
 
-PAGES = ["/", "/jobs", "/executions", "/dead-letters", "/keys", "job", "run", "/sign-in", "/register", "/nowhere"]
+WITHOUT_SIGN_IN = ["/sign-in", "/register", "/forgot-password", "/nowhere"]
+PAGES = ["/", "/jobs", "/executions", "/dead-letters", "/keys", "/account", "/account/password", "job", "run"]
 
 
 def address(page: str, server: Server) -> str:
@@ -24,8 +25,8 @@ def address(page: str, server: Server) -> str:
 def test_axe_finds_nothing(page_of: PageOf, server: Server, watch, dark: bool) -> None:
     watch.allow("404")
     signed_in, stranger = page_of("admin", dark=dark), page_of(None, dark=dark)
-    for name in PAGES:
-        page = stranger if name in ("/sign-in", "/register", "/nowhere") else signed_in
+    for name in PAGES + WITHOUT_SIGN_IN:
+        page = stranger if name in WITHOUT_SIGN_IN else signed_in
         page.goto(address(name, server))
         assert not faults(page), name
 

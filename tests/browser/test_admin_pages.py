@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import PHONE, WIDE, PageOf
 from tests.browser.server import Server
@@ -72,3 +72,17 @@ def test_every_page_fits_a_phone(page_of: PageOf, server: Server) -> None:
             too_wide[name] = width
 
     assert not too_wide
+
+
+def test_names_of_jobs_stay_readable_beside_long_errors(page_of: PageOf, server: Server) -> None:
+    name = "Search index, longer than its interval"
+    job = server.ask("admin", "POST", "jobs", {"task": "demo_charge", "payload": {}, "name": name, "max_retries": 0})
+    page = page_of("admin", WIDE)
+    page.goto(f"/jobs/{job['id']}")
+    expect(page.locator("#latest .badge")).to_have_text("failed")
+
+    page.goto(f"/admin/jobs/execution/?job__id__exact={job['id']}")
+    link, error = page.locator("#result_list .p-link"), page.locator("#result_list .p-clipped")
+    error.evaluate("told => (told.textContent = 'x'.repeat(400))")
+
+    assert link.bounding_box()["width"] > 120

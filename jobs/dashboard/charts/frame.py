@@ -32,6 +32,12 @@ def moment(at: datetime, form: str) -> str:
     return f'<time datetime="{at.isoformat()}" data-form="{form}">{shown}</time>'
 
 
+def tooltip(at: datetime, form: str, text: str) -> str:
+    """What is shown under the pointer: the script replaces the time in UTC with the reader's own."""
+    shown = {"second": f"{at:%H:%M:%S}", "minute": f"{at:%H:%M}", "full": f"{at:%Y-%m-%d %H:%M:%S}"}[form]
+    return f'<title data-at="{int(at.timestamp())}" data-form="{form}">{shown} UTC: {escape(text)}</title>'
+
+
 def spread(starts: Sequence[datetime], labels: int) -> list[datetime]:
     """Some of the times, evenly, with the first and the last."""
     last = len(starts) - 1

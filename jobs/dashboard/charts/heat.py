@@ -8,8 +8,9 @@ from statistics import median_low
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from jobs.dashboard.charts.frame import moment
+from jobs.dashboard.charts.frame import moment, tooltip
 from scheduling.load import Report
+from scheduling.load.report import Hour
 
 ROWS = 12  # squares an hour
 MINUTES = 60 // ROWS  # a square
@@ -28,11 +29,11 @@ def chart(report: Report) -> SafeString:
     parts = [f'<path class="heat{level}" d="{"".join(path)}"/>' for level, path in sorted(paths.items())]
     parts += [
         f'<rect class="hit" x="{place * STEP}" y="0" width="{STEP}" height="{ROWS * STEP}">'
-        f"<title>{hour.at:%H:%M} UTC: {hour.executions:,} runs, at most {hour.busiest:,} a minute</title></rect>"
+        f"{tooltip(hour.at, 'minute', _counts(hour))}</rect>"
         for place, hour in enumerate(report.hours)
     ]
     says = (
-        f"Load of the coming {len(report.hours)} hours: {report.executions:,} runs of {report.jobs:,} jobs; "
+        f"Load of the coming {len(report.hours)} hours: {report.executions:,} executions of {report.jobs:,} jobs; "
         f"the busiest minute starts {report.busiest:,}."
     )
     times = "".join(moment(hour.at, "minute") for hour in report.hours[::EVERY])
@@ -41,6 +42,10 @@ def chart(report: Report) -> SafeString:
         f'viewBox="0 0 {len(report.hours) * STEP} {ROWS * STEP}">{"".join(parts)}</svg>'
         f'<div class="hours" aria-hidden="true">{times}</div>'
     )
+
+
+def _counts(hour: Hour) -> str:
+    return f"{hour.executions:,} executions, at most {hour.busiest:,} a minute"
 
 
 def _level(runs: int, usual: int, most: int) -> int:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from math import log10
 
-from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from jobs.dashboard.charts.frame import tooltip
 from jobs.dashboard.charts.scale import seconds_told
 from jobs.models import Execution
 from jobs.states import FINAL, Status
@@ -30,13 +30,12 @@ def strip(runs: Sequence[Execution]) -> SafeString:
         colour = COLOURS.get(run.status, "skipped" if run.status in FINAL else "unfinished")
         # A tenth of the time is half of the height: what takes a millisecond and what takes a minute share the strip.
         height = LEAST if not length else max(LEAST, HEIGHT * (1 + log10(length / most) / 4))
-        told = f"{run.due_at:%Y-%m-%d %H:%M:%S} UTC: {run.status.lower()}"
+        told = run.status.lower()
         told += f" in {seconds_told(length)}" if length else ""
-        told += f", {run.error or run.reason}" if run.error or run.reason else ""
+        told += f", {run.explanation}" if run.explanation else ""
         parts.append(
-            f'<a href="/executions/{run.pk}" aria-label="{escape(told[:300])}"><rect class="{colour}" '
-            f'x="{place * STEP}" y="{HEIGHT - height:.3g}" width="{TICK}" height="{height:.3g}" rx="1.5">'
-            f"<title>{escape(told[:300])}</title></rect></a>"
+            f'<a href="/executions/{run.pk}">{tooltip(run.due_at, "full", told[:300])}<rect class="{colour}" '
+            f'x="{place * STEP}" y="{HEIGHT - height:.3g}" width="{TICK}" height="{height:.3g}" rx="1.5"/></a>'
         )
     return mark_safe(
         f'<svg class="strip" viewBox="0 0 {STRIP * STEP} {HEIGHT}" preserveAspectRatio="none">{"".join(parts)}</svg>'
@@ -62,7 +61,7 @@ def calendar(year: Calendar, today: date) -> SafeString:
         parts.append(f'<rect class="{colour}" x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" rx="2">{title}</rect>')
     width = LEFT + ((days - 1) // 7 + 1) * PITCH
     bad = sum(1 for counts in year.days.values() if counts[Status.FAILED])
-    says = f"A year of days: runs on {len(year.days)} of them, failures on {bad}."
+    says = f"A year of days: executions on {len(year.days)} of them, failures on {bad}."
     return mark_safe(
         f'<svg class="calendar" role="img" aria-label="{says}" viewBox="0 0 {width} {TOP + 7 * PITCH}">'
         f"{''.join(parts)}</svg>"

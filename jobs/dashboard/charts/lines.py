@@ -13,7 +13,7 @@ from jobs.stats.percentiles import Percentiles, percentiles
 from jobs.stats.spans import Span
 
 STEP = 10  # units from bucket to bucket
-NAMES = {"lateness": "Lateness", "durations": "Duration"}
+NAMES = {"lateness": "Start delay", "durations": "Duration"}
 
 
 def chart(buckets: Sequence[Bucket], span: Span, what: str) -> SafeString:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from jobs.dashboard.charts.frame import HEIGHT, framed, spread
+from jobs.dashboard.charts.frame import HEIGHT, framed, spread, tooltip
 from jobs.dashboard.charts.scale import count_told, round_up
 from jobs.states import UNFINISHED, Status
 from jobs.stats.buckets import Bucket
@@ -34,7 +33,7 @@ def chart(buckets: Sequence[Bucket], span: Span) -> SafeString:
         says=_summary(buckets, span),
         up=[count_told(most), count_told(most / 2) if most > 1 else "", "0"],
         across=spread(starts, 5),
-        clock="second" if span.width.total_seconds() < 60 else "minute",
+        clock=_form(span),
     )
 
 
@@ -54,13 +53,17 @@ def _layers(buckets: Sequence[Bucket], most: float) -> Iterator[tuple[str, str]]
 
 def _told(buckets: Sequence[Bucket], span: Span) -> list[str]:
     """What is said of a bar under the pointer."""
-    form = "%H:%M:%S" if span.width.total_seconds() < 60 else "%H:%M"
+    form = _form(span)
     return [
         f'<rect class="hit" x="{place * STEP}" y="0" width="{STEP}" height="{HEIGHT}">'
-        f"<title>{bucket.start.strftime(form)} UTC: {escape(_counts(bucket))}</title></rect>"
+        f"{tooltip(bucket.start, form, _counts(bucket))}</rect>"
         for place, bucket in enumerate(buckets)
         if bucket.counts
     ]
+
+
+def _form(span: Span) -> str:
+    return "second" if span.width.total_seconds() < 60 else "minute"
 
 
 def _counts(bucket: Bucket) -> str:
@@ -70,4 +73,4 @@ def _counts(bucket: Bucket) -> str:
 
 def _summary(buckets: Sequence[Bucket], span: Span) -> str:
     told = [f"{count:,} {name}" for name, statuses in LAYERS if (count := sum(one.count(*statuses) for one in buckets))]
-    return f"Runs of the last {span.label}: {', '.join(told) or 'none'}."
+    return f"Executions of the last {span.label}: {', '.join(told) or 'none'}."
