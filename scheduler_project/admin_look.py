@@ -84,6 +84,10 @@ UNFOLD: dict[str, Any] = {
                     _item("Alerts", "notifications", "admin:jobs_alertrule_changelist", "jobs.view_alertrule"),
                     _item("Calendar", "calendar_month", "admin:calendar", "jobs.view_job"),
                     _item("Workers", "memory", "admin:workers", "jobs.view_execution"),
+                    _item("Worker keys", "key", "admin:execution_workerkey_changelist", "execution.view_workerkey"),
+                    _item(
+                        "Destinations", "dns", "admin:execution_destination_changelist", "execution.view_destination"
+                    ),
                 ],
             },
             {

@@ -30,6 +30,10 @@ class PunctualSite(UnfoldAdminSite):
             return redirect(f"{request.path}?{REDIRECT_FIELD_NAME}={reverse('admin:index')}")
         return super().login(request, extra_context)
 
+    def password_change(self, request: HttpRequest, extra_context: dict | None = None) -> HttpResponse:
+        """The dashboard's page does the same for everybody, and counts wrong passwords."""
+        return redirect("change-password")
+
     def index(self, request: HttpRequest, extra_context: dict | None = None) -> HttpResponse:
         """What somebody may see first: an overview is the dashboard's part."""
         for permission, address in (

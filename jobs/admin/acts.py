@@ -63,11 +63,6 @@ class WithActs:
 
     acts: tuple[Act, ...] = ()
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        actions = super().get_actions(request)
-        actions.pop("delete_selected", None)  # it would bypass the services
-        return actions
-
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_act"
         own = path("<path:object_id>/act/<slug:act>/", self.admin_site.admin_view(self.act_view), name=name)
@@ -128,6 +123,27 @@ class WithActs:
     def _page(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
         shared = {**self.admin_site.each_context(request), "opts": self.opts, "title": title}
         return TemplateResponse(request, template, shared | context)
+
+
+class KeepsInput:
+    """Of an admin whose service may refuse a valid form, because of what others did meanwhile or a quota.
+
+    The form is then shown again as it was typed, with the reason. Its class is a `jobs.admin.forms.RefusableForm`.
+    """
+
+    refusals: tuple[type[Exception], ...] = ()
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return super().changeform_view(request, *args, **kwargs)
+        except self.refusals as error:
+            request.refusal = str(error)
+            return super().changeform_view(request, *args, **kwargs)
+
+    def get_form(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        form = super().get_form(request, *args, **options)  # a class of this request's own
+        form.refusal = getattr(request, "refusal", "")
+        return form
 
 
 def each(do: Callable[[Any, User], str], *refusals: type[Exception]) -> Do:

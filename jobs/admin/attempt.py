@@ -18,6 +18,7 @@ class AttemptAdmin(ReadOnly, LongList, ModelAdmin):
     list_select_related = ["execution"]
     tab_param = "outcome__exact"
     tab_choices = choices(AttemptOutcome)
+    unlisted = ("traceback", "execution__payload", "execution__result")
     search_ids = ("execution",)
     search_texts = ("error",)
     search_help_text = "The id of an execution, or part of an error"
@@ -26,6 +27,6 @@ class AttemptAdmin(ReadOnly, LongList, ModelAdmin):
     def state(self, attempt: Attempt) -> str:
         return badge(attempt.outcome)
 
-    @admin.display(description="ended (UTC)")
+    @admin.display(description="ended")
     def ended(self, attempt: Attempt) -> str:
         return moment(attempt.finished_at)

@@ -6,20 +6,17 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from django.contrib import admin
-from django.core.cache import cache
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from jobs.admin.permissions import require
 from jobs.clock import database_now
 from jobs.models import Job
-from scheduling.load.reading import load_report
-from scheduling.load.report import Hour, Report
+from jobs.stats.load import MAX_JOBS, reports
+from scheduling.load.report import Hour
 
 SPANS = {"24": "24 hours", "72": "3 days", "168": "7 days"}
-COUNTED = 20_000  # jobs of a report: some four seconds for whoever asks first
-REMEMBERED = 120  # seconds
 NEXT = 40  # runs listed
 SHADES = 6
 
@@ -27,10 +24,10 @@ SHADES = 6
 def calendar(request: HttpRequest) -> HttpResponse:
     require(request, "jobs.view_job")
     hours = request.GET.get("hours", "24")
-    hours = hours if hours in SPANS else "24"
-    report: Report = cache.get_or_set(
-        f"admin-calendar-{hours}", lambda: load_report(int(hours), most=COUNTED), REMEMBERED
-    )
+    if hours not in SPANS:
+        messages.warning(request, f"Unknown hours: {hours[:20]}. Shown are 24; choose one of {', '.join(SPANS)}.")
+        hours = "24"
+    report = reports.of(None, int(hours), at_once=True)
     context = {
         **admin.site.each_context(request),
         "title": "Calendar",
@@ -38,7 +35,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
         "report": report,
         "days": _days(report.hours),
         "coming": _coming(),
-        "counted": COUNTED,
+        "counted": MAX_JOBS,
     }
     return TemplateResponse(request, "admin/punctual/calendar.html", context)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from jobs import dead_letters as letters
 from jobs.admin.acts import MOST_AT_ONCE
@@ -24,7 +24,7 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     """All causes; with `cause` and `task`, that one and its latest letters."""
     require(request, "jobs.view_execution")
     chosen = "cause" in request.GET
-    groups = letters.groups(None, task=request.GET.get("task", "") if chosen else "")
+    groups = letters.groups(None, task=request.GET.get("task", ""))
     if chosen:
         groups = [group for group in groups if (group.fingerprint or "") == request.GET["cause"]]
     context = {
@@ -42,9 +42,10 @@ def dead_letters(request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "admin/punctual/dead_letters.html", context)
 
 
-@require_POST
 def act_on_letters(request: HttpRequest) -> HttpResponse:
     """Replay or discard all of a cause, or those that were chosen of it: the same pages as for a list's actions."""
+    if request.method != "POST":  # reloaded by its address, or come back to after signing in
+        return redirect("admin:dead_letters")
     require(request, "jobs.view_execution", OPERATE_EXECUTIONS)
     act = {one.name: one for one in (REPLAY, DISCARD)}.get(request.POST.get("act", ""))
     if act is None:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 
-from execution.registry import InvalidPayload, UnknownTask
+from execution.registry import InvalidPayload
 from jobs import dead_letters
 from jobs.admin.editors import PayloadEditor
 from jobs.admin.lists import address_of
@@ -45,7 +45,7 @@ def edit_and_replay(request: HttpRequest, execution_id: UUID, model_admin: Any) 
         except InvalidPayload as error:
             form.fields["payload"].widget.faults = error.errors
             form.add_error("payload", [f"{field}: {message}" for field, message in error.errors.items()])
-        except UnknownTask as error:
+        except dead_letters.REFUSALS as error:
             form.add_error(None, str(error))
         else:
             told = (

@@ -21,8 +21,6 @@ from jobs.models import Execution
 from jobs.shown import NOTHING, badge, length, moment
 from jobs.states import UNFINISHED, Cause, Status, choices
 
-UNLISTED = ("payload", "result")  # may be large, and no column shows them
-
 
 class CauseFilter(admin.SimpleListFilter):
     title = "cause"
@@ -42,6 +40,7 @@ class ExecutionAdmin(WithActs, Operable, ReadOnly, LongList, ModelAdmin):
     list_display = ["due", "state", "of_job", "task", "tries", "took", "said"]
     list_filter = [TaskFilter, CauseFilter]
     list_select_related = ["job"]
+    unlisted = ("payload", "result", "job__payload")
     tab_param = "status__exact"
     tab_choices = choices(Status)
     indexed_params = ("job__id__exact", "tenant__id__exact")
@@ -51,7 +50,7 @@ class ExecutionAdmin(WithActs, Operable, ReadOnly, LongList, ModelAdmin):
     acts = EXECUTION_ACTS
     actions = [act.as_action() for act in EXECUTION_ACTS]
 
-    @admin.display(description="due (UTC)")
+    @admin.display(description="due")
     def due(self, execution: Execution) -> str:
         return moment(execution.due_at)
 
@@ -75,14 +74,8 @@ class ExecutionAdmin(WithActs, Operable, ReadOnly, LongList, ModelAdmin):
 
     @admin.display(description="error or reason")
     def said(self, execution: Execution) -> str:
-        told = execution.error or execution.reason
+        told = execution.explanation
         return format_html('<span class="p-clipped" title="{}">{}</span>', told, told) if told else NOTHING
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Execution]:
-        return super().get_queryset(request).defer(*UNLISTED)
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
-        return lookup in self.indexed_params or super().lookup_allowed(lookup, value, request)
 
     def get_urls(self) -> list[URLPattern]:
         own = path(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from accounts.models import User
+from accounts.quota import QuotaExceeded
 from jobs import dead_letters, services
 from jobs.admin.acts import Act, Outcome, each
 from jobs.models import Execution, Job
@@ -28,15 +29,17 @@ def _to_letters(act: Callable[..., int], done: str) -> Callable[[Sequence[Execut
     def run(chosen: Sequence[Execution], actor: User) -> Iterable[Outcome]:
         ids = [one.pk for one in chosen]
         dead = set(Execution.objects.dead().filter(pk__in=ids).values_list("pk", flat=True))
-        act(Execution.objects.filter(pk__in=ids), actor=actor)
+        refusal = "Its job was cancelled or deleted, and never runs again."
+        try:
+            act(Execution.objects.filter(pk__in=ids), actor=actor)
+        except QuotaExceeded as error:
+            refusal = str(error)
         still = set(Execution.objects.dead().filter(pk__in=ids).values_list("pk", flat=True))
         for one in chosen:
             if one.pk in dead - still:
                 yield Outcome(one, True, f"{one}: {done}.")
             elif one.pk in still:
-                yield Outcome(
-                    one, False, f"{one}: passed over. Its job was cancelled or deleted, and never runs again."
-                )
+                yield Outcome(one, False, f"{one}: passed over. {refusal}")
             else:
                 yield Outcome(one, False, f"{one}: passed over. It is no dead letter.")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jobs.admin.lists import address_of
+from jobs.history import start_delay
 from jobs.models import Attempt, Execution, LogLine, Progress
-from jobs.redaction import redacted
 from jobs.timeline import Moment, timeline
 
 MOST_LINES = 500  # of a log: who needs more asks the API for all of it
@@ -22,6 +22,8 @@ TONES = {
     "next attempt": "warn",
     "skipped": "dim",
     "cancelled": "dim",
+    "cancellation requested": "dim",
+    "attempt interrupted": "dim",
     "discarded": "dim",
 }
 
@@ -38,7 +40,7 @@ class ExecutionPage:
 
     @cached_property
     def attempts(self) -> list[Attempt]:
-        return list(self.execution.attempts.all())
+        return self.execution.latest_attempts
 
     @cached_property
     def log_lines(self) -> list[LogLine]:
@@ -63,23 +65,13 @@ class ExecutionPage:
         ]
 
     @property
-    def late_by(self) -> timedelta | None:
-        started = self.execution.started_at
-        first = min((one.started_at for one in self.attempts if one.started_at), default=started)
-        return first - self.execution.due_at if first else None
+    def start_delay(self) -> timedelta | None:
+        return start_delay(self.execution)
 
     @property
     def took(self) -> timedelta | None:
         one = self.execution
         return one.finished_at - one.started_at if one.finished_at and one.started_at else None
-
-    @property
-    def payload(self) -> Any:
-        return redacted(self.execution.effective_payload)
-
-    @property
-    def result(self) -> Any:
-        return redacted(self.execution.result)
 
     @property
     def job_address(self) -> str:

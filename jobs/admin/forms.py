@@ -13,6 +13,7 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
+from accounts.mail_rights import MailRefused
 from execution.registry import InvalidPayload, UnknownTask, registry
 from jobs.admin.editors import PayloadEditor, ScheduleEditor
 from jobs.audit import LIMITS, POLICIES
@@ -20,7 +21,7 @@ from jobs.clock import database_now
 from jobs.documents import UnstorableDocument, check_document
 from jobs.models import Job
 from jobs.new_jobs import IMMEDIATELY
-from jobs.payloads import accepted
+from jobs.payloads import Stored, accepted, usable_task
 from jobs.policies import LONGEST_WINDOW, MOST_CAUGHT_UP, InvalidPolicy, Misfire, Overlap, check_policies, recurs
 from jobs.redaction import redacted
 from jobs.services import LONGEST, MOST_RETRIES, SHORTEST_LEASE
@@ -78,11 +79,23 @@ class TagsField(forms.CharField):
         return super().has_changed(self.prepare_value(initial), data)
 
 
-class JobForm(forms.ModelForm):
+class RefusableForm(forms.ModelForm):
+    """A form that the service may refuse though its fields are valid: see `jobs.admin.acts.KeepsInput`."""
+
+    refusal = ""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.refusal:
+            self.add_error(None, self.refusal)
+        return cleaned
+
+
+class JobForm(RefusableForm):
     tags = TagsField()
     task = forms.ChoiceField(choices=task_choices, widget=UnfoldAdminSelectWidget())
     payload = forms.JSONField(required=False, widget=PayloadEditor())
-    schedule = forms.JSONField(required=False, widget=ScheduleEditor())
+    schedule = forms.JSONField(required=False, initial=IMMEDIATELY, widget=ScheduleEditor())
     priority = forms.TypedChoiceField(
         choices=choices(Priority), coerce=int, initial=Priority.NORMAL, widget=UnfoldAdminSelectWidget()
     )
@@ -153,10 +166,10 @@ class JobForm(forms.ModelForm):
             raise forms.ValidationError("A cancelled job cannot be changed. Create a new one.")
         if "task" in cleaned and "payload" in cleaned:
             try:
-                stored = self.instance.payload if self.instance.tenant_id else None
+                stored = Stored(self.instance.task, self.instance.payload) if self.instance.tenant_id else None
                 tenant = self.instance.tenant_id or getattr(cleaned.get("tenant"), "pk", NOBODY)
-                accepted(registry.get(cleaned["task"]), cleaned["payload"], tenant=tenant, stored=stored)
-            except UnknownTask as error:
+                accepted(usable_task(cleaned["task"], tenant), cleaned["payload"], tenant=tenant, stored=stored)
+            except (UnknownTask, MailRefused) as error:
                 self.add_error("task", str(error))
             except InvalidPayload as error:
                 self.fields["payload"].widget.faults = error.errors

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import URLPattern, path
 from unfold.admin import ModelAdmin
 
 from jobs import services
-from jobs.admin.acts import WithActs
+from jobs.admin.acts import KeepsInput, WithActs
 from jobs.admin.backfill import backfill_view
 from jobs.admin.forms import JobForm
 from jobs.admin.job_acts import JOB_ACTS, REFUSALS
@@ -22,7 +22,7 @@ from jobs.admin.permissions import OPERATE_JOBS, Operable
 from jobs.admin.preview import minute_load, preview_schedule
 from jobs.audit import LIMITS, POLICIES
 from jobs.models import Job
-from jobs.redaction import redacted
+from jobs.numbers import read_whole_number
 from jobs.shown import NOTHING, badge, moment
 from jobs.states import JobStatus, Priority, choices
 
@@ -37,17 +37,24 @@ class PriorityFilter(admin.SimpleListFilter):
         return choices(Priority)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet) -> QuerySet:
-        return queryset.filter(priority=self.value()) if self.value() else queryset
+        if self.value() is None:
+            return queryset
+        priority = read_whole_number(self.value())
+        if priority not in list(Priority):
+            raise IncorrectLookupParameters(f"Unknown priority: {self.value()[:20]}")
+        return queryset.filter(priority=priority)
 
 
 @admin.register(Job)
-class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
+class JobAdmin(KeepsInput, WithActs, Operable, LongList, ModelAdmin):
     operate = OPERATE_JOBS
+    refusals = REFUSALS
     form = JobForm
     change_form_template = "admin/jobs/job/change_form.html"
     list_display = ["title", "state", "task", "labels", "next_run", "urgency", "tenant"]
     list_filter = [PriorityFilter, TaskFilter]
     list_select_related = ["tenant"]
+    unlisted = ("payload",)
     tab_param = "status__exact"
     tab_choices = choices(JobStatus)
     indexed_params = ("tenant__id__exact",)
@@ -78,7 +85,7 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
     def state(self, job: Job) -> str:
         return badge(job.status)
 
-    @admin.display(description="next run (UTC)")
+    @admin.display(description="next run")
     def next_run(self, job: Job) -> str:
         return moment(job.next_run_at)
 
@@ -105,7 +112,11 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
         """A new job belongs to one's own tenant; a copy has all that the other job has."""
         initial = {"tenant": request.user.tenants.order_by("memberships__created_at").first()}
         copied = identifier(request.GET.get("copy", ""))
-        if copied and (job := self.get_queryset(request).filter(pk=copied).first()):
+        if (
+            copied
+            and self.has_view_permission(request)
+            and (job := self.get_queryset(request).filter(pk=copied).first())
+        ):
             initial |= {name: getattr(job, name) for name in COPIED} | {"tenant": job.tenant_id}
             initial["name"] = f"{job.name} (copy)"[:200] if job.name else ""
         return initial
@@ -117,18 +128,9 @@ class JobAdmin(WithActs, Operable, LongList, ModelAdmin):
                 "page": JobPage(job),
                 "acts": self.acts_for(request, job),
                 "nothing": NOTHING,
-                "shown_payload": redacted(job.payload),
             }
             context["may_operate"] = self.has_operate_permission(request, job)
         return super().render_change_form(request, context, *args, **kwargs)
-
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """What the services refuse though the form was fine, because of what others did meanwhile, is told."""
-        try:
-            return super().changeform_view(request, *args, **kwargs)
-        except REFUSALS as error:
-            self.message_user(request, str(error), messages.ERROR)
-            return redirect(request.get_full_path())
 
     def save_model(self, request: HttpRequest, obj: Job, form: JobForm, change: bool) -> None:
         fields = form.cleaned_data

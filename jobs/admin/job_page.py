@@ -106,7 +106,7 @@ def _tick(one: Execution, span: timedelta | None, known: list[float]) -> Tick:
     what = f"{Status(one.status).value.capitalize()}, due {one.due_at:%Y-%m-%d %H:%M:%S} UTC"
     took = f", took {length(span)}" if span is not None else ""
     tried = f", attempt {one.attempt}" if one.attempt > 1 else ""
-    why = f": {one.error or one.reason}"[:200] if one.error or one.reason else ""
+    why = f": {one.explanation}"[:200] if one.explanation else ""
     return Tick(one.pk, one.status, f"{what}{took}{tried}{why}", _height(span, known))
 
 

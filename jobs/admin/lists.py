@@ -12,7 +12,8 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
@@ -64,7 +65,7 @@ class KeysetList(ChangeList):
         edge = self._edge(before if backwards else after, backwards) if self._is_sifted else None
         if edge is not None:
             rows = rows.filter(**{"pk__lte" if backwards else "pk__gte": edge})
-        found = list(rows[: self.list_per_page + 1])
+        found = list(rows.defer(*self.model_admin.unlisted)[: self.list_per_page + 1])
         more = len(found) > self.list_per_page
         found = found[: self.list_per_page]
         if backwards:
@@ -140,9 +141,11 @@ class LongList:
 
     paginator = BoundedPaginator  # of what is looked up while typing
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # they count all rows of each choice
     list_per_page = settings.PAGE_SIZE
     list_disable_select_all = True
     sortable_by: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()  # columns that may be long, and that no list shows
     indexed_params: tuple[str, ...] = ()  # filters that an index serves together with the order by id
     tab_param = ""  # the filter that is shown as tabs above the list
     tab_choices: Sequence[tuple[Any, str]] = ()
@@ -151,7 +154,15 @@ class LongList:
     def get_changelist(self, request: HttpRequest, **options: Any) -> type[ChangeList]:
         return KeysetList
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Refuse filters on documents: letter by letter, they would reveal the secrets that pages hide."""
+        if any(f"{lookup}__".startswith(f"{name}__") for name in self.unlisted):
+            return False
+        return lookup in self.indexed_params or super().lookup_allowed(lookup, value, request)
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        if ERROR_FLAG in request.GET:  # where Django leads to from filters that it cannot apply
+            self.message_user(request, "Unknown or invalid filter. The list is not filtered.", messages.WARNING)
         return super().changelist_view(request, {**(extra_context or {}), "tabs": self._tabs(request)})
 
     def _tabs(self, request: HttpRequest) -> list[dict[str, Any]]:

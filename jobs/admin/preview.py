@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from jobs.admin.permissions import require
 from jobs.clock import database_now
 from jobs.new_jobs import IMMEDIATELY
+from jobs.stats.load import MAX_STEPS
 from scheduling.load.reading import Ahead, minutes_ahead
 from scheduling.recurrence import InvalidSchedule, describe, preview
 from scheduling.upcoming import read_unsaved
@@ -31,7 +32,8 @@ def preview_schedule(request: HttpRequest) -> JsonResponse:
     """The schedule that is being typed: drawn, or what is wrong with which part of it."""
     require(request, "jobs.view_job")
     try:
-        wanted = json.loads(request.POST.get("schedule", "")[:LONGEST] or json.dumps(IMMEDIATELY))
+        # An emptied field means the same as a job without a schedule, and the widget writes it as null.
+        wanted = json.loads(request.POST.get("schedule", "")[:LONGEST] or "null") or IMMEDIATELY
     except ValueError:
         return JsonResponse({"faults": {"schedule": "This is not JSON."}})
     now = database_now()
@@ -40,9 +42,7 @@ def preview_schedule(request: HttpRequest) -> JsonResponse:
     except InvalidSchedule as error:
         return JsonResponse({"faults": {error.field: str(error)}})
     runs = preview(schedule, after=_before(schedule, now), count=SHOWN)
-    # Spelled here: a template would show every time in its own zone.
-    shown = [(run, _spelled(run.local), run.local.tzname()) for run in runs]
-    context = {"words": describe(schedule), "runs": shown, "zone": wanted.get("timezone", "UTC")}
+    context = {"words": describe(schedule), "runs": runs, "zone": wanted.get("timezone", "UTC")}
     drawn = render_to_string("admin/punctual/preview.html", context)
     return JsonResponse({"faults": {}, "drawn": drawn, "first": runs[0].at.isoformat() if runs else None})
 
@@ -56,17 +56,15 @@ def minute_load(request: HttpRequest) -> JsonResponse:
 
 
 def told_load(at: datetime) -> str:
-    ahead: Ahead = cache.get_or_set("admin-load", lambda: minutes_ahead(HOURS, most=COUNTED), REMEMBERED)
+    ahead: Ahead = cache.get_or_set(
+        "admin-load", lambda: minutes_ahead(HOURS, most=COUNTED, steps=MAX_STEPS), REMEMBERED
+    )
     others = ahead.at(at)
     if others is None:
         return f"How busy that minute is cannot be said yet: it is more than {HOURS} hours away."
     busy = f" The busiest minute of the next {HOURS} hours starts {max(ahead.per_minute):,}."
     starts = "1 other execution starts" if others == 1 else f"{others:,} other executions start"
     return f"{starts} in that minute.{busy}"
-
-
-def _spelled(local: datetime) -> str:
-    return f"{local:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00")
 
 
 def _before(schedule: Any, now: datetime) -> datetime:

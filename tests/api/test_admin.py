@@ -15,7 +15,7 @@ from accounts.services import register_admin
 from jobs import services
 from jobs.admin import lists
 from jobs.ids import execution_id
-from jobs.models import Attempt, Execution, Job, LogLine, Progress
+from jobs.models import Attempt, Execution, Incident, Job, LogLine, Progress
 from jobs.sealing import get_seal
 from jobs.services import NewJob
 from jobs.states import AttemptOutcome, Level, Status
@@ -134,6 +134,59 @@ def test_a_list_is_narrowed_down_to_a_task(root, execution) -> None:
 
     assert shown(root.get(address, {"task": "send_email"})) == [execution.pk]
     assert shown(root.get(address, {"task": "http_request"})) == []
+
+
+@pytest.mark.parametrize(
+    ("page", "asked", "told"),
+    [
+        ("jobs_job_changelist", {"priority": "7"}, "Unknown or invalid filter. The list is not filtered."),
+        ("jobs_execution_changelist", {"state": "FAILED"}, "Unknown or invalid filter. The list is not filtered."),
+        ("calendar", {"hours": "5"}, "Unknown hours: 5."),
+    ],
+)
+def test_a_filter_that_cannot_be_applied_is_told(root, execution, page, asked, told) -> None:
+    answer = root.get(reverse(f"admin:{page}"), asked, follow=True)
+
+    assert answer.status_code == 200 and told in answer.content.decode()
+
+
+def test_dead_letters_are_narrowed_down_to_a_task(root, job) -> None:
+    history(job, 1, Status.FAILED)
+    address = reverse("admin:dead_letters")
+
+    assert len(root.get(address, {"task": "send_email"}).context["groups"]) == 1
+    assert root.get(address, {"task": "http_request"}).context["groups"] == []
+
+
+def test_every_time_in_the_admin_says_its_zone(root, team, job, execution) -> None:
+    now = timezone.now()
+    told = {"key": "k", "subject": str(job.pk), "kind": "missed", "tenant": team, "job": job, "title": "Hourly"}
+    incident = Incident.objects.create(**told, since=now, last_at=now, opened_at=now)
+    dead = history(job, 1, Status.FAILED)[0]
+    lists = ("jobs_job", "jobs_execution", "jobs_incident", "jobs_attempt", "jobs_auditevent", "accounts_tenant")
+    pages = [reverse(f"admin:{name}_changelist") for name in lists]
+    pages += [reverse("admin:dead_letters"), f"{reverse('admin:dead_letters')}?cause=&task=send_email"]
+    pages += [reverse("admin:calendar"), reverse("admin:workers"), reverse("admin:jobs_job_change", args=[job.pk])]
+    pages += [reverse("admin:jobs_execution_change", args=[one.pk]) for one in (execution, dead)]
+    incident_page = reverse("admin:jobs_incident_change", args=[incident.pk])
+
+    for page in [*pages, incident_page]:
+        drawn = root.get(page).content.decode()
+        assert re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?! UTC)[^\n]*", drawn) == [], page
+    assert f"{now:%Y-%m-%d %H:%M:%S} UTC" in root.get(incident_page).content.decode()
+    assert "The worst minutes (UTC)" in root.get(reverse("admin:calendar")).content.decode()
+
+
+def test_what_the_service_refuses_is_told_above_the_form_as_it_was_typed(root, team, settings, monkeypatch) -> None:
+    settings.MAX_ACTIVE_JOBS = 1
+    address = reverse("admin:jobs_job_add")
+    assert root.post(address, form(team, schedule=json.dumps(HOURLY))).status_code == 302
+
+    refused = root.post(address, form(team, name="The second", schedule=json.dumps(HOURLY)))
+
+    page = refused.content.decode()
+    assert refused.status_code == 200 and "The quota of active jobs is 1" in page
+    assert 'value="The second"' in page and Job.objects.count() == 1
 
 
 def test_pages_follow_each_other_without_gap_or_repeat_in_both_directions(root, job, monkeypatch) -> None:
@@ -307,6 +360,15 @@ def test_a_preview_names_the_part_that_is_wrong(root, schedule, field) -> None:
     assert answer.status_code == 200 and list(answer.json()["faults"]) == [field]
 
 
+def test_the_form_of_a_new_job_opens_without_an_error(root) -> None:
+    page = root.get(reverse("admin:jobs_job_add"))
+    opened = page.context["adminform"].form["schedule"].value()
+
+    for schedule in (opened, "null", ""):
+        answer = root.post(reverse("admin:jobs_job_preview"), {"schedule": schedule}).json()
+        assert answer["faults"] == {} and "drawn" in answer
+
+
 def test_the_load_of_a_minute_is_told(root, job) -> None:
     from django.core.cache import cache
 
@@ -390,7 +452,7 @@ def test_secrets_are_shown_nowhere_and_survive_an_edit_that_leaves_them_alone(ro
     address = reverse("admin:jobs_job_change", args=[job.pk])
     shown_payload = root.get(address).context["adminform"].form.initial["payload"]
 
-    changed = shown_payload | {"url": "https://example.com/other"}
+    changed = shown_payload | {"timeout": 7}
     answer = root.post(
         address, form(team, task="http_request", payload=json.dumps(changed), schedule=json.dumps(job.schedule))
     )
@@ -403,5 +465,5 @@ def test_secrets_are_shown_nowhere_and_survive_an_edit_that_leaves_them_alone(ro
     ]
     assert not [page for page in pages if "s3cr3t-value" in root.get(page).content.decode()]
     stored = Job.objects.get(pk=job.pk)
-    assert stored.payload["url"] == "https://example.com/other"
+    assert stored.payload["timeout"] == 7
     assert get_seal().opened(stored.payload, team.pk)["headers"] == HOOK["headers"]

@@ -177,6 +177,32 @@ def test_rules_are_switched_off_and_on_and_tested_with_an_event_each(root, team)
         assert root.get(page).status_code == 200
 
 
+def test_a_rule_is_added_changed_and_deleted_through_the_services(root, team) -> None:
+    add = reverse("admin:jobs_alertrule_add")
+    assert (
+        root.get(add).status_code == 200
+        and "Add alert rule" in root.get(reverse("admin:jobs_alertrule_changelist")).content.decode()
+    )
+    wanted = {"name": "Ops", "tenant": team.pk, "kinds": ["failed"], "channel": "email", "pause": "60", "enabled": "on"}
+
+    refused = root.post(add, wanted | {"emails": "nowhere"})
+    assert refused.status_code == 200 and "emails" in refused.context["adminform"].form.errors
+    assert "nowhere" in refused.content.decode() and not AlertRule.objects.exists()
+    assert root.post(add, wanted | {"emails": "a@example.com\nb@example.com"}).status_code == 302
+    rule = AlertRule.objects.get()
+    assert rule.emails == ["a@example.com", "b@example.com"] and rule.kinds == ["failed"] and rule.tenant == team
+
+    change = reverse("admin:jobs_alertrule_change", args=[rule.pk])
+    assert "a@example.com" in root.get(change).content.decode()
+    assert root.post(change, wanted | {"emails": "a@example.com", "pause": "120"}).status_code == 302
+    rule.refresh_from_db()
+    assert (rule.emails, rule.pause, rule.name) == (["a@example.com"], 120, "Ops")
+    assert root.post(reverse("admin:jobs_alertrule_delete", args=[rule.pk]), {"post": "yes"}).status_code == 302
+    assert not AlertRule.objects.exists()
+    acts = AuditEvent.objects.order_by("id").values_list("action", flat=True)
+    assert list(acts) == ["create_alert", "update_alert", "delete_alert"]
+
+
 def test_rules_of_the_settings_are_not_changed_here(root, settings) -> None:
     settings.ALERT_EMAILS = ["ops@example.com"]
     keep_contacts(timezone.now())
@@ -184,6 +210,9 @@ def test_rules_of_the_settings_are_not_changed_here(root, settings) -> None:
 
     root.post(reverse("admin:jobs_alertrule_changelist"), {"action": "switch_off", "_selected_action": [str(rule.pk)]})
 
+    change, delete = (reverse(f"admin:jobs_alertrule_{act}", args=[rule.pk]) for act in ("change", "delete"))
+    assert root.get(change).status_code == 200 and root.post(change, {"name": "x"}).status_code == 403
+    assert root.post(delete, {"post": "yes"}).status_code == 403
     rule.refresh_from_db()
     assert rule.enabled and not AuditEvent.objects.exists()
 
@@ -201,3 +230,17 @@ def test_incidents_are_listed_and_each_has_a_page(root, job) -> None:
     assert "Hourly" in listed and "No poller is running" not in listed
     assert "No poller is running" in root.get(reverse("admin:jobs_incident_changelist")).content.decode()
     assert [root.get(page).status_code for page in pages] == [200] * len(pages) and len(pages) >= 2
+
+
+def test_rules_of_a_tenant_that_may_not_mail_are_refused_with_the_reason(root, team, settings) -> None:
+    rule = rule_of(team)
+    settings.MAIL_NEEDS_VERIFIED_OWNER = True
+    address = reverse("admin:jobs_alertrule_changelist")
+    wanted = {"name": "Ops", "tenant": team.pk, "kinds": ["failed"], "channel": "email", "pause": "60", "enabled": "on"}
+
+    added = root.post(reverse("admin:jobs_alertrule_add"), wanted | {"emails": "a@example.com"})
+    assert "verified email address" in added.context["adminform"].form.errors["emails"][0]
+    for act in ("send_test", "switch_on"):
+        told = root.post(address, {"action": act, "_selected_action": [str(rule.pk)]}, follow=True)
+        assert "verified email address" in told.content.decode()
+    assert not rule.notices.exists()

@@ -159,3 +159,7 @@ def test_a_correction_that_does_not_fit_is_refused_by_part(root, dead) -> None:
     dead.refresh_from_db()
     assert answer.status_code == 200 and dead.status == Status.FAILED
     assert answer.context["form"].fields["payload"].widget.faults == {"subject": "is missing."}
+
+
+def test_the_address_of_an_act_that_is_opened_by_itself_leads_back_to_the_list(root) -> None:
+    assert root.get(reverse("admin:act_on_letters")).headers["Location"] == reverse("admin:dead_letters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
@@ -83,6 +83,26 @@ def test_the_groups_can_be_made_again_and_have_each_what_the_one_before_has(db) 
     assert look and look < operate < administer
     assert not any(name.startswith(("add", "change", "delete", "operate")) for name in look)
     assert "change_user" not in administer, "whoever may change users could make themselves anything"
+
+
+def test_no_filter_of_a_list_reveals_what_its_pages_hide(job, dead) -> None:
+    Execution.objects.filter(pk=dead.pk).update(result={"token": "s3cret"})
+    client = member(VIEWERS)
+
+    for lookup in ("result__token__startswith", "result__icontains", "job__payload__to__startswith"):
+        assert client.get("/admin/jobs/execution/", {lookup: "s"}).status_code == 400
+    assert str(dead.pk) in client.get("/admin/jobs/execution/", {"job__id__exact": str(job.pk)}).content.decode()
+
+
+def test_who_may_only_add_jobs_reads_none_by_copying_it(job) -> None:
+    adder = User.objects.create_user("adder", is_staff=True)
+    adder.user_permissions.add(Permission.objects.get(codename="add_job"))
+    client = Client()
+    client.force_login(adder)
+
+    page = client.get("/admin/jobs/job/add/", {"copy": str(job.pk)})
+
+    assert page.status_code == 200 and "Hourly" not in page.content.decode()
 
 
 @pytest.mark.parametrize("group", [VIEWERS, OPERATORS, ADMINISTRATORS])

@@ -1,4 +1,4 @@
 """Times to the second: "8:55 a.m." is no answer to when something ran."""
 
-DATETIME_FORMAT = "Y-m-d H:i:s"
-SHORT_DATETIME_FORMAT = "Y-m-d H:i:s"
+DATETIME_FORMAT = "Y-m-d H:i:s T"
+SHORT_DATETIME_FORMAT = "Y-m-d H:i:s T"
