@@ -15,12 +15,22 @@ import structlog
 from django.db import transaction
 
 from accounts.models import Tenant, User
-from execution.registry import registry
+from execution.registry import InvalidPayload, registry
 from jobs.clock import database_now
-from jobs.dead_letters import CHUNK, MOST_AT_ONCE, Found, check_payload, find, replay_these, still_dead, take_out_later
+from jobs.dead_letters import (
+    CHUNK,
+    MOST_AT_ONCE,
+    REFUSALS,
+    Found,
+    find,
+    given,
+    replay_these,
+    still_dead,
+    take_out_later,
+)
 from jobs.models import Execution, Replay
 from jobs.models.execution import ExecutionQuerySet
-from jobs.sealing import get_seal
+from jobs.sealing import CannotOpen, get_seal
 from jobs.states import FINAL, ReplayState, Status
 from scheduler_project.origin import current_origin
 
@@ -36,8 +46,7 @@ def replay_carefully(
 
     Raises what `dead_letters.replay` does. The others are those that are dead now: what dies later is left alone.
     """
-    found = find(executions.for_tenant(tenant).replayable(), MOST_AT_ONCE)
-    check_payload(found, payload)
+    found = given(find(executions.for_tenant(tenant).replayable(), MOST_AT_ONCE), payload)
     now = database_now()
     oldest_first = sorted(pk for pk, _ in found)
     with transaction.atomic():
@@ -112,8 +121,15 @@ def _replay_more(replay: Replay, now: datetime) -> None:
     """The next chunk of the others, together with the note that it was done."""
     chunk = [UUID(pk) for pk in replay.others[replay.gone_through : replay.gone_through + CHUNK]]
     if chunk:
-        payload = get_seal().opened(replay.payload, replay.tenant_id)
-        replayed = replay_these(chunk, actor=replay.actor, payload=payload, now=now, origin=replay.origin)
+        try:
+            with transaction.atomic():
+                payload = get_seal().opened(replay.payload, replay.tenant_id)
+                replayed = replay_these(chunk, actor=replay.actor, payload=payload, now=now, origin=replay.origin)
+        except (*REFUSALS, InvalidPayload, CannotOpen) as error:
+            # It could be given when it was asked for. If this escaped, it would hold up the replays of all tenants.
+            replay.stop(str(error), now)
+            logger.warning("dead_letters.replay_stopped", replay=str(replay.pk), reason=str(error))
+            return
         replay.advance(gone_through=len(chunk), replayed=len(replayed), now=now)
     if replay.gone_through >= len(replay.others):
         replay.finish(now)

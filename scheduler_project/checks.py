@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from django.conf import settings
@@ -9,36 +10,38 @@ from django.core.checks import CheckMessage, Error, Warning, register
 
 from execution.outbound import guard_of
 from jobs.alerts.operators import undeliverable
-from scheduler_project.env import env
+from scheduler_project.env import known_names
+from scheduler_project.keys import shared_keys, short_keys
+from scheduler_project.names import misspelt
 
 PUNCTUAL = (
     "punctual"  # tag: what daemons check. The others' checks read every URL, which takes longer than all the rest
 )
-SHORTEST_KEY = 32  # characters
+PRELOAD_AGE = 31_536_000  # seconds: what hstspreload.org asks for
 OWN_CONNECTIONS = 4  # an executor's main loop, bookkeeper, heart, and one to spare
 
 
 @register(PUNCTUAL)
 def connections_for_every_thread(**options: Any) -> list[CheckMessage]:
     pool = settings.DATABASES["default"].get("OPTIONS", {}).get("pool")
-    return too_few_connections(pool["max_size"], settings.EXECUTOR_THREADS) if pool else []
+    threads = settings.EXECUTOR_THREADS + settings.EXECUTOR_SPARE_THREADS
+    return too_few_connections(pool["max_size"], threads) if pool else []
 
 
 @register(PUNCTUAL)
 def keys_that_cannot_be_guessed(**options: Any) -> list[CheckMessage]:
-    return short_keys([settings.SECRETS_KEY, *settings.SECRETS_OLD_KEYS])
-
-
-def short_keys(keys: list[str]) -> list[CheckMessage]:
-    if all(len(key) >= SHORTEST_KEY for key in keys):
-        return []
+    before = {"SECRETS_OLD_KEYS": settings.SECRETS_OLD_KEYS, "SECRET_KEY_FALLBACKS": settings.SECRET_KEY_FALLBACKS}
+    old = {f"{name}[{place}]": key for name, keys in before.items() for place, key in enumerate(keys)}
     return [
-        Error(
-            f"A key of SECRETS_KEY or SECRETS_OLD_KEYS has fewer than {SHORTEST_KEY} characters: it could be guessed.",
-            hint="Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
-            id="punctual.E003",
-        )
+        *(Error(*_told(fault), id="punctual.E003") for fault in short_keys(settings.SIGNING_KEYS | old)),
+        *(Warning(*_told(fault), id="punctual.W003") for fault in shared_keys(settings.SIGNING_KEYS)),
     ]
+
+
+def _told(fault: str) -> tuple[str, str]:
+    """What is wrong, and what to do."""
+    fact, _, remedy = fault.partition(". ")
+    return f"{fact}.", remedy
 
 
 def too_few_connections(size: int, threads: int) -> list[CheckMessage]:
@@ -55,9 +58,21 @@ def too_few_connections(size: int, threads: int) -> list[CheckMessage]:
 
 
 @register(PUNCTUAL)
+def names_that_nobody_reads(**options: Any) -> list[CheckMessage]:
+    return [
+        Warning(
+            f"{name} is not a setting and has no effect. The nearest setting is {meant}.",
+            hint=f"Rename it to {meant}, or unset it. scheduler_project/settings.py has every setting.",
+            id="punctual.W005",
+        )
+        for name, meant in misspelt(os.environ, known_names()).items()
+    ]
+
+
+@register(PUNCTUAL)
 def workers_that_count_together(**options: Any) -> list[CheckMessage]:
     """Of granian's own workers; those of `scheduler_project.serve` are given a folder."""
-    return counts_apart(env.str("GRANIAN_WORKERS", default=""), env.str("PROMETHEUS_MULTIPROC_DIR", default=""))
+    return counts_apart(os.environ.get("GRANIAN_WORKERS", ""), os.environ.get("PROMETHEUS_MULTIPROC_DIR", ""))
 
 
 def counts_apart(workers: str, folder: str) -> list[CheckMessage]:
@@ -76,10 +91,42 @@ def counts_apart(workers: str, folder: str) -> list[CheckMessage]:
 
 
 @register(PUNCTUAL)
+def https_is_recognised(**options: Any) -> list[CheckMessage]:
+    return redirected_for_ever(production=settings.PRODUCTION, proxies=settings.TRUSTED_PROXIES)
+
+
+def redirected_for_ever(*, production: bool, proxies: int) -> list[CheckMessage]:
+    if not production or proxies:
+        return []
+    return [
+        Warning(
+            "PRODUCTION is true and TRUSTED_PROXIES is 0: no proxy is believed that a request came over HTTPS, so each "
+            "page redirects to itself.",
+            hint="Set TRUSTED_PROXIES to the number of proxies before the web server, mostly 1.",
+            id="punctual.W007",
+        )
+    ]
+
+
+def findings_at_web_start() -> list[CheckMessage]:
+    """What is logged when a web server starts: nobody runs checks there."""
+    return [*workers_that_count_together(), *names_that_nobody_reads(), *https_is_recognised()]
+
+
+@register(PUNCTUAL)
 def alerts_that_reach_somebody(**options: Any) -> list[CheckMessage]:
     faults = undeliverable(settings.ALERT_EMAILS, settings.ALERT_WEBHOOK, settings.ALERT_WEBHOOK_SECRET)
     hint = "ALERT_EMAILS=oncall@example.com,ops@example.com ALERT_WEBHOOK=https://… ALERT_WEBHOOK_SECRET=whsec_…"
     return [Error(fault, hint=hint, id="punctual.E004") for fault in faults]
+
+
+@register(PUNCTUAL)
+def preload_that_browsers_accept(**options: Any) -> list[CheckMessage]:
+    if not settings.HSTS_PRELOAD or (settings.HSTS_SUBDOMAINS and settings.HSTS_AGE >= PRELOAD_AGE):
+        return []
+    hint = "Set HSTS_SUBDOMAINS=true and HSTS_AGE=365d, or unset HSTS_PRELOAD."
+    fact = "HSTS_PRELOAD needs HSTS_SUBDOMAINS=true and an HSTS_AGE of a year: browsers refuse to preload less."
+    return [Warning(fact, hint=hint, id="punctual.W006")]
 
 
 @register(PUNCTUAL)

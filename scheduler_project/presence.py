@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event, Thread
+from typing import NamedTuple
 
 import structlog
 from django.conf import settings
@@ -33,12 +34,18 @@ def running_version() -> str:
         return "source"
 
 
+class Load(NamedTuple):
+    """What an executor does at the moment."""
+
+    holding: int = 0  # executions
+    overrun: int = 0  # of these, those past their time limit
+    concluded: int = 0  # changes whenever an attempt that a handler has ended is settled
+
+
 class Announcer:
     """One process in one role."""
 
-    def __init__(
-        self, role: str, *, holding: Callable[[], int] = lambda: 0, room: int = 0, tasks: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, role: str, *, load: Callable[[], Load] = Load, room: int = 0, tasks: Sequence[str] = ()) -> None:
         host, pid = socket.gethostname(), os.getpid()
         name = f"{host}-{pid}"[:100]
         self._row = Presence(
@@ -51,7 +58,8 @@ class Announcer:
             room=room,
             tasks=list(tasks),
         )
-        self._holding = holding
+        self._load = load
+        self._concluded = 0
         self._round_ended = time.monotonic()
         self._stopped = Event()
         self._thread = Thread(target=self._run, name=f"{role}-presence", daemon=True)
@@ -71,13 +79,18 @@ class Announcer:
         """Write that we are here now, and forget who has not been for long."""
         now = database_now()
         self._row.since = self._row.since or now
-        self._row.seen_at, self._row.holding = now, self._holding()
+        load = self._load()
+        self._row.seen_at, self._row.holding, self._row.overrun = now, load.holding, load.overrun
+        if load.concluded != self._concluded:
+            self._concluded, self._row.concluded_at = load.concluded, now
         self._row.round_at = now - timedelta(seconds=time.monotonic() - self._round_ended)
         Presence.objects.bulk_create(
             [self._row],
             update_conflicts=True,
             unique_fields=["id"],
-            update_fields=["seen_at", "round_at", "since", "holding", "room", "tasks", "version"],
+            update_fields=[
+                *("seen_at", "round_at", "since", "holding", "overrun", "concluded_at", "room", "tasks", "version")
+            ],
         )
         Presence.objects.forgotten(now).delete()
 
@@ -107,10 +120,10 @@ class Announcer:
 
 @contextmanager
 def announced(
-    role: str, *, holding: Callable[[], int] = lambda: 0, room: int = 0, tasks: Sequence[str] = ()
+    role: str, *, load: Callable[[], Load] = Load, room: int = 0, tasks: Sequence[str] = ()
 ) -> Iterator[Announcer]:
     """Be seen for as long as the block lasts."""
-    announcer = Announcer(role, holding=holding, room=room, tasks=tasks)
+    announcer = Announcer(role, load=load, room=room, tasks=tasks)
     announcer.start()
     try:
         yield announcer

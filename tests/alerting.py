@@ -30,7 +30,8 @@ class Watched:
 
     def __init__(self) -> None:
         self.time = timezone.now()
-        self.watcher = Watcher(registry, clock=self, patience=Patience(30 * SECOND, 60 * SECOND, 20 * SECOND))
+        patience = Patience(30 * SECOND, 60 * SECOND, 20 * SECOND, 5 * MINUTE)
+        self.watcher = Watcher(registry, clock=self, patience=patience)
         self.couriers: list[Courier] = []
 
     def now(self) -> datetime:

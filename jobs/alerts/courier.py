@@ -17,6 +17,8 @@ import structlog
 from django.db import InterfaceError, OperationalError
 from prometheus_client import Counter
 
+from accounts import mail_rates
+from accounts.mail_rights import UNVERIFIED, MailRights, mail_rights
 from execution.retry import GiveUp, RetryAt, decide
 from jobs.alerts.kinds import Channel
 from jobs.clock import Clock
@@ -80,7 +82,12 @@ class Courier:
         busy = Numbers(notice.rule.tenant_id for notice in self._tries.values() if notice.rule.tenant_id)
         begun = 0
         for notice in Notice.objects.due(now, busy).select_related("rule")[:places]:
-            if notice.take(now + OURS):
+            rights = _rights_needed(notice)
+            if rights and not rights.verified:
+                self._give_up(notice, UNVERIFIED)
+            elif rights and (wait := mail_rates.wait_for(notice.rule.tenant_id, notice.rule.emails, rights)):
+                notice.put_off(now + wait, "waiting: too many mails of this tenant, or to this address")
+            elif notice.take(now + OURS):
                 self._tries[self._pool.submit(self._deliver, notice, last=self._is_last(notice))] = notice
                 begun += 1
         return begun
@@ -114,13 +121,22 @@ class Courier:
                 self._count(notice, "failed")
                 logger.warning("notice.not_sent", notice=str(notice.pk), error=told, again_at=at.isoformat())
             case GiveUp():
-                notice.failed(told, None)
-                self._count(notice, "given_up")
-                remedy = "see that the rule names somebody who can be reached, and test it"
-                logger.error("notice.given_up", notice=str(notice.pk), error=told, remedy=remedy)
+                self._give_up(notice, told)
+
+    def _give_up(self, notice: Notice, told: str) -> None:
+        notice.failed(told, None)
+        self._count(notice, "given_up")
+        remedy = "see that the rule names somebody who can be reached, and test it"
+        logger.error("notice.given_up", notice=str(notice.pk), error=told, remedy=remedy)
 
     def _decided(self, notice: Notice, error: BaseException, now: datetime) -> RetryAt | GiveUp:
         return decide(error, attempt=notice.attempts, limits=self._limits, now=now, spread=random.random())
 
     def _count(self, notice: Notice, outcome: str) -> None:
         SENT.labels(notice.rule.channel, outcome).inc()
+
+
+def _rights_needed(notice: Notice) -> MailRights | None:
+    """What its tenant may send, asked again before each mail. Notices of tenants count among their mails."""
+    tenant = notice.rule.tenant_id
+    return mail_rights({tenant})[tenant] if tenant and notice.rule.channel == Channel.EMAIL else None

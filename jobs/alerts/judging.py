@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from jobs.states import FINAL, Status
 
 OVERLAP = timedelta(minutes=10)  # how late a failure may be written, by a worker whose database was away
 MOST_SEEN = 5_000  # failures remembered by name: with more in the overlap, it is cut short
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 LONGEST_ERROR = 300  # characters of one that a notice repeats
 
 
@@ -112,6 +114,18 @@ class Absences(NamedTuple):
         return {one: since for one, since in self.since.items() if now - since >= patience}
 
 
+class Stalls(NamedTuple):
+    """Of each task that executors are offered, since when none of them has concluded an attempt."""
+
+    since: Mapping[str, datetime]
+
+    def seen(self, offered: Collection[str], concluded: Mapping[str, datetime], now: datetime) -> Stalls:
+        return Stalls({task: max(self.since.get(task, now), concluded.get(task, BEGINNING)) for task in offered})
+
+    def lasting(self, now: datetime, patience: timedelta) -> Mapping[str, datetime]:
+        return {task: since for task, since in self.since.items() if now - since >= patience}
+
+
 def stood_still(known: Standstill | None, earliest: datetime | None, now: datetime) -> Standstill | None:
     """A poller that is merely behind leaves an earlier due time behind with every round; a stuck one none."""
     if earliest is None or known is None or known.due != earliest:
@@ -124,11 +138,17 @@ def system_troubles(
     standstill: Standstill | None,
     unserved: Mapping[str, datetime],
     *,
+    stalled: Mapping[str, datetime] = MappingProxyType({}),
+    overrun: Mapping[str, int] = MappingProxyType({}),
     now: datetime,
     overdue: timedelta,
     stuck: timedelta,
 ) -> list[Trouble]:
-    """What is wrong with the processes: who is gone for long, who moves nothing, and which tasks nobody takes."""
+    """What is wrong with the processes: which are gone, which move nothing, and which tasks no executor serves.
+
+    `stalled` are tasks of which executors complete nothing, `overrun` the executors that hold executions past their
+    time limit, with how many.
+    """
     found = []
     if "poller" in absent:
         found.append(_of_system(Kind.NO_POLLER, absent["poller"], "No poller is running: nothing becomes due."))
@@ -141,6 +161,13 @@ def system_troubles(
     for task, since in sorted(unserved.items()):
         told = f"Executions of {task} wait, and no executor serves it."
         found.append(_of_system(Kind.NO_EXECUTOR, since, told, subject=task))
+    for task, since in sorted(stalled.items()):
+        if task not in unserved:
+            told = f"Executors serve {task}, but have completed no attempt while executions of it wait or are lost."
+            found.append(_of_system(Kind.STUCK_EXECUTOR, since, told, subject=task))
+    for name, count in sorted(overrun.items()):
+        told = f"The executor {name} holds {count:,} execution(s) past their time limit."
+        found.append(_of_system(Kind.STUCK_EXECUTOR, now, told, subject=f"on {name}"))
     return found
 
 

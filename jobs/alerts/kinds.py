@@ -14,6 +14,7 @@ class Kind(StrEnum):
     NO_POLLER = "no_poller"
     STUCK_POLLER = "stuck_poller"  # one is there, and the job that has been due longest stays where it is
     NO_EXECUTOR = "no_executor"  # of a task that has work waiting
+    STUCK_EXECUTOR = "stuck_executor"  # some are there, and complete nothing of what they hold or are offered
     NO_RECOVERER = "no_recoverer"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -12,12 +13,15 @@ from jobs.alerts.judging import Cursor, Failure, Outcome, Trouble, Waiting
 from jobs.alerts.kinds import Kind
 from jobs.expected import pending_due
 from jobs.ids import execution_id, highest_id
-from jobs.models import Execution, Incident, Job
-from jobs.states import Cause, Status
+from jobs.models import Attempt, Execution, Incident, Job
+from jobs.states import AttemptOutcome, Cause, Status
 
 MOST_OVERDUE = 2_000  # jobs, those due longest: with more, these tell enough
 MOST_LATE = 500  # executions of a task
 MOST_FAILED = 1_000  # a look
+MOST_ATTEMPTS = 200  # that did not end well, the latest
+LOST = (AttemptOutcome.UNKNOWN, AttemptOutcome.CRASHED)
+OFTEN_LOST = 3  # attempts of a task: one or two are what a restart by force leaves behind
 MOST_MENDED = 200  # open failures that are looked at in one go
 OF_A_JOB = ("id", "tenant_id", "name", "task", "tags", "next_run_at", "due_for")
 OF_A_WAIT = ("id", "job_id", "tenant_id", "task", "not_before", "job__name", "job__tags")
@@ -94,6 +98,13 @@ def unserved(before: datetime, tasks: Iterable[str], serving: Mapping[str, int])
             if since is not None:
                 found[task] = since
     return found
+
+
+def offered(before: datetime, lost_since: datetime, tasks: Collection[str]) -> set[str]:
+    """Those of the tasks whose work has waited so long, or was lost again and again since then."""
+    attempts = Attempt.objects.order_by("-pk").values_list("execution__task", "outcome", "finished_at")[:MOST_ATTEMPTS]
+    lost = Counter(task for task, outcome, at in attempts if outcome in LOST and at >= lost_since)
+    return {task for task in tasks if lost[task] >= OFTEN_LOST or Execution.objects.ready(before, [task]).exists()}
 
 
 def failures(cursor: Cursor) -> tuple[list[Failure], bool]:

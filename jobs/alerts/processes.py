@@ -17,7 +17,7 @@ def make_watcher() -> Watcher:
     return Watcher(
         registry,
         clock=DatabaseClock(),
-        patience=Patience(settings.MISSED_AFTER, settings.LATE_AFTER, settings.ABSENT_AFTER),
+        patience=Patience(settings.MISSED_AFTER, settings.LATE_AFTER, settings.ABSENT_AFTER, settings.STALLED_AFTER),
         ping=Ping(settings.WATCHER_PING_URL, settings.WATCHER_PING_EVERY),
     )
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
+from accounts import attempts
+from accounts.mail_rights import MailRefused, check_may_mail
 from accounts.models import Tenant, User
-from accounts.quota import QuotaExceeded
+from accounts.quota import QuotaExceeded, take_turn
 from jobs import audit
 from jobs.alerts.composing import write_test
 from jobs.alerts.kinds import Channel, Wish
@@ -40,6 +43,7 @@ class InvalidRule(Exception):
 @transaction.atomic
 def create_rule(values: Mapping[str, Any], *, tenant: Tenant, actor: User | None) -> AlertRule:
     """A rule that hears of what begins from now on."""
+    take_turn(tenant)
     used = AlertRule.objects.for_tenant(tenant).count()
     if used >= MOST_RULES:
         raise QuotaExceeded("alert_rules", limit=MOST_RULES, used=used, remedy="Delete one, or have one name a tag.")
@@ -79,9 +83,25 @@ def send_test(rule: AlertRule, *, actor: User | None) -> Notice:
     """Have a test notice sent to whoever the rule names, whatever its pause."""
     if not rule.enabled:
         raise IllegalMove("The rule is switched off. Enable it, then test it.")
+    if rule.channel == Channel.EMAIL:
+        check_may_mail(rule.tenant_id)
+        attempts.count_test_notice(rule.tenant_id)
     notice = write_test(rule, database_now())
     _audit("test_alert", rule, actor, before=None, after=snapshot(rule) | {"notice": str(notice.pk)})
     return notice
+
+
+def faults_of(rule: AlertRule, changes: Mapping[str, Any], *, tenant: Tenant) -> dict[str, str]:
+    """What would be wrong with the rule after these changes, by field. Changes nothing."""
+    changed = copy(rule)
+    changed.tenant = tenant
+    try:
+        _apply(changed, changes)
+    except InvalidRule as error:
+        return error.errors
+    except MailRefused as error:
+        return {"emails": str(error)}
+    return {}
 
 
 def snapshot(rule: AlertRule) -> dict[str, Any]:
@@ -131,8 +151,10 @@ def _apply(rule: AlertRule, changes: Mapping[str, Any]) -> None:
     if "channel" in changed and changed["channel"] != rule.channel:
         # What belongs to the other channel goes with it.
         changed = {name: none for fields in OF_CHANNEL.values() for name, none in fields.items()} | changed
+    if changed.get("channel", rule.channel) == Channel.EMAIL and changed.get("enabled", rule.enabled):
+        check_may_mail(rule.tenant_id)
     secret = changed.pop("secret", MARK)
-    errors = _faults(rule, changed)
+    errors = _faults(rule, changed) | _faults_of_kept_secret(rule, changed, secret)
     for name, value in changed.items():
         setattr(rule, name, value)
     errors |= _faults_of_channel(rule, secret)
@@ -162,6 +184,13 @@ def _faults(rule: AlertRule, changed: dict[str, Any]) -> dict[str, str]:
     if changed.get("tag", rule.tag) and changed.get("job", rule.job_id):
         errors["tag"] = "A rule is of one job or of a tag. Leave one of them out."
     return errors
+
+
+def _faults_of_kept_secret(rule: AlertRule, changed: Mapping[str, Any], secret: str | None) -> dict[str, str]:
+    """Why a stored secret cannot be kept: it signs for one receiver, as the secrets of payloads do."""
+    if secret != MARK or not rule.sealed or changed.get("url", rule.url) == rule.url:
+        return {}
+    return {"secret": "was stored for another url. Enter the secret again."}
 
 
 def _faults_of_channel(rule: AlertRule, secret: str | None) -> dict[str, str]:

@@ -31,6 +31,7 @@ from jobs.alerts.operators import keep_contacts
 from jobs.clock import Clock
 from jobs.models import Incident, Job, Presence, Watch
 from jobs.models.presence import Present
+from jobs.models.watch import LATELY
 
 MISSING = ("poller", "recoverer")  # roles that there must be one of; executors only where work waits for them
 
@@ -42,6 +43,7 @@ class Patience:
     missed: timedelta
     late: timedelta
     absent: timedelta
+    stalled: timedelta
 
 
 class Watcher:
@@ -75,13 +77,18 @@ class Watcher:
         """What is found, what is remembered and what is to be told are committed together, or not at all."""
         keep_contacts(now)
         memory = Memory.read(watch.memory, now)
+        if watch.looked_at is not None and now - watch.looked_at > LATELY:
+            memory = memory._replace(resumed=now)
         present = Presence.objects.counted(now)
         absences = memory.absences.seen([role for role in MISSING if not present.roles[role]], now)
         standstill = stood_still(memory.standstill, Job.objects.earliest_due(now), now)
-        memory = memory._replace(absences=absences, standstill=standstill)
+        waits_since, lost_since = now - self.patience.late, now - self.patience.stalled
+        offered = looking.offered(waits_since, lost_since, self.registry.local_names())
+        stalls = memory.stalls.seen(offered, present.concluded, now)
+        memory = memory._replace(absences=absences, standstill=standstill, stalls=stalls)
         of_system = self._processes(memory, present, now)
-        self._missed(of_system, present, now)
-        self._late({one.subject for one in of_system if one.kind is Kind.NO_EXECUTOR}, now)
+        self._missed(memory, of_system, present, now)
+        self._late(memory, {one.subject for one in of_system if one.kind is Kind.NO_EXECUTOR}, now)
         memory = self._failed(memory, now)
         compose(now)
         watch.looked_at, watch.memory = now, memory.kept()
@@ -92,6 +99,8 @@ class Watcher:
             memory.absences.lasting(now, self.patience.absent),
             memory.standstill,
             looking.unserved(now - self.patience.late, self.registry.local_names(), present.serving),
+            stalled=memory.stalls.lasting(now, self.patience.stalled),
+            overrun=present.overrun,
             now=now,
             overdue=self.patience.missed,
             stuck=self.patience.absent,
@@ -99,20 +108,27 @@ class Watcher:
         wrong = {(one.kind, one.subject) for one in troubles}
         known = {(one.kind, one.subject): one for one in Incident.objects.open().of_the_system()}
         keeping.end([one for what, one in known.items() if what not in wrong], now)
-        keeping.begin([one for one in troubles if (one.kind, one.subject) not in known], now)
+        new = [one for one in troubles if (one.kind, one.subject) not in known]
+        keeping.begin([one for one in new if memory.has_looked_for(self._usual(one.kind), now)], now)
         return troubles
 
-    def _missed(self, of_system: list[Trouble], present: Present, now: datetime) -> None:
+    def _usual(self, kind: Kind) -> timedelta:
+        """How long a system takes to get over this by itself, when all of it has just been started."""
+        return self.patience.late if kind is Kind.NO_EXECUTOR else self.patience.absent
+
+    def _missed(self, memory: Memory, of_system: list[Trouble], present: Present, now: datetime) -> None:
         known = list(Incident.objects.open().of_kind(Kind.MISSED))
         over = looking.no_longer_missed(known)
         keeping.end(over, now, looking.what_became(over))
         # A poller that catches up may have moved a job to its next due time since: that is for the next look.
         still = {one.subject for one in known} - {one.subject for one in over}
+        if not memory.has_looked_for(self.patience.missed, now):
+            return
         cause = why_missed(of_system, pollers=present.roles["poller"])
         found = looking.missed(now - self.patience.missed, cause)
         keeping.begin([one for one in found if one.subject not in still], now)
 
-    def _late(self, unserved: set[str], now: datetime) -> None:
+    def _late(self, memory: Memory, unserved: set[str], now: datetime) -> None:
         before = now - self.patience.late
         troubles = {one.subject: one for one in late_troubles(looking.late(before, self.registry.names()), unserved)}
         known = {one.subject: one for one in Incident.objects.open().of_kind(Kind.LATE)}
@@ -122,7 +138,8 @@ class Watcher:
         for subject, incident in known.items():
             if subject in troubles and troubles[subject].execution != incident.execution:
                 keeping.turn_to(incident, troubles[subject])
-        keeping.begin([one for subject, one in troubles.items() if subject not in known], now)
+        if memory.has_looked_for(self.patience.late, now):
+            keeping.begin([one for subject, one in troubles.items() if subject not in known], now)
 
     def _failed(self, memory: Memory, now: datetime) -> Memory:
         found, all_read = looking.failures(memory.failures)

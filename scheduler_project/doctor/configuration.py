@@ -12,7 +12,7 @@ from jobs.clock import database_now
 from jobs.models import Presence
 from scheduler_project.checks import PUNCTUAL
 from scheduler_project.doctor.findings import Finding, Level, error, note, warning
-from scheduler_project.env import env
+from scheduler_project.env import given_secret
 
 KEYS = ("SECRET_KEY", "SECRETS_KEY", "JWT_SIGNING_KEY")
 
@@ -59,7 +59,7 @@ def open_to_strangers(*, debug: bool, production: bool, embedded: bool) -> list[
 def what_machines_share() -> list[Finding]:
     """Several machines have to agree on more than the servers: on keys, and on where files are."""
     hosts = Presence.objects.present(database_now()).values_list("host", flat=True)
-    unset = [key for key in KEYS if not env.str(key, default="")]
+    unset = [key for key in KEYS if not given_secret(key)]
     return not_shared(set(hosts), unset_keys=unset, bucket=settings.S3_BUCKET, sqlite=is_sqlite(settings.DATABASES))
 
 
@@ -112,5 +112,70 @@ def mail_stays(*, email_url: str, embedded: bool) -> list[Finding]:
             "settings.mail_stays_here",
             "EMAIL_URL is not set: what send_email sends is written to a folder, and reaches nobody.",
             "Set EMAIL_URL=smtp+tls://user:password@host:587.",
+        )
+    ]
+
+
+def who_can_register() -> list[Finding]:
+    return registration_of_strangers(registration=settings.REGISTRATION, production=settings.PRODUCTION)
+
+
+def registration_of_strangers(*, registration: str, production: bool) -> list[Finding]:
+    if registration != "open" or not production:
+        return []
+    return [
+        warning(
+            "settings.registration_open",
+            "REGISTRATION=open in production: any stranger can create an account with a tenant of its own.",
+            "Set REGISTRATION=invited, or closed, and restart the web processes.",
+        )
+    ]
+
+
+def who_can_mail() -> list[Finding]:
+    return mail_of_strangers(
+        needs_verified_owner=settings.MAIL_NEEDS_VERIFIED_OWNER,
+        rates=(settings.MAIL_RATE, settings.MAIL_RATE_PER_RECIPIENT),
+        production=settings.PRODUCTION,
+    )
+
+
+def mail_of_strangers(*, needs_verified_owner: bool, rates: tuple[int, int], production: bool) -> list[Finding]:
+    if not production:
+        return []
+    found = []
+    if not needs_verified_owner:
+        found.append(
+            warning(
+                "settings.mail_unverified",
+                "MAIL_NEEDS_VERIFIED_OWNER is off in production: a tenant whose owners have proved no address mails "
+                "anybody.",
+                "Unset MAIL_NEEDS_VERIFIED_OWNER and restart the executors and web processes.",
+            )
+        )
+    if not all(rates):
+        found.append(
+            warning(
+                "settings.mail_unlimited",
+                "MAIL_RATE or MAIL_RATE_PER_RECIPIENT is 0 in production: a tenant mails without end.",
+                "Unset both, or set them to what tenants need; a tenant can have a rate of its own in the admin.",
+            )
+        )
+    return found
+
+
+def where_mailed_links_lead() -> list[Finding]:
+    return links_to_any_host(allowed=settings.ALLOWED_HOSTS, public_url=settings.PUBLIC_URL)
+
+
+def links_to_any_host(*, allowed: Sequence[str], public_url: str) -> list[Finding]:
+    if public_url or not any(host.startswith(("*", ".")) for host in allowed):
+        return []
+    return [
+        warning(
+            "settings.links_to_any_host",
+            "ALLOWED_HOSTS has a wildcard and PUBLIC_URL is not set: a stranger who asks for somebody's password reset "
+            "under another host has the mailed link lead there.",
+            "Set PUBLIC_URL=https://… to where people reach the dashboard.",
         )
     ]

@@ -167,8 +167,8 @@ def much_history(rows: int) -> list[Finding]:
     return [
         note(
             "database.much_history",
-            f"About {rows:,} executions are kept, and HISTORY_KEPT is not set: it only grows.",
-            "Set HISTORY_KEPT to as many seconds as anybody looks back, such as 7776000 for ninety days.",
+            f"About {rows:,} executions are kept, and HISTORY_KEPT=forever keeps all of them.",
+            "Set HISTORY_KEPT to as long as anybody looks back, such as 90d.",
         )
     ]
 

@@ -13,7 +13,11 @@ ALONE: list[Check] = [
     configuration.system_checks,
     configuration.debug_in_production,
     configuration.mail_leaves_the_machine,
+    configuration.who_can_register,
+    configuration.who_can_mail,
+    configuration.where_mailed_links_lead,
     machine.disk,
+    machine.files,
 ]
 SERVERS: list[Check] = [index.server, carrier.server, carrier.alarm]
 DATABASE: list[Check] = [database.version, database.settings_of_the_server]
@@ -29,10 +33,13 @@ WITH_TABLES: list[Check] = [
     work.overdue_executions,
     work.stuck_executions,
     work.unserved_tasks,
+    work.idle_executors,
     work.unknown_tasks,
     carrier.dead_letters,
     trust.secrets,
     trust.tenants_without_owner,
+    trust.well_known_password,
+    trust.mail_without_verified_owner,
 ]
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from jobs.clock import database_now
 from scheduler_project.doctor.findings import Finding, error, warning
+from scheduler_project.private import is_open_to_others
 
 MEGABYTE = 1024 * 1024
 NO_ROOM = 200 * MEGABYTE
@@ -41,6 +42,27 @@ def little_room(folder: Path, *, free: int, writable: bool) -> list[Finding]:
             "machine.disk_full",
             f"{free // MEGABYTE:,} MB are left on the disk of {folder}.",
             "Make room, or set PUNCTUAL_VAR to a larger disk; HISTORY_KEPT and UPLOAD_KEPT bound what is kept.",
+        )
+    ]
+
+
+def files() -> list[Finding]:
+    names = [settings.VAR_DIR / name for name in ("secret_key", "secrets_key", "jwt_signing_key")]
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        names.append(Path(database["NAME"]))
+    return open_to_others([path for path in names if is_open_to_others(path)])
+
+
+def open_to_others(paths: list[Path]) -> list[Finding]:
+    if not paths:
+        return []
+    named = " ".join(map(str, paths))
+    return [
+        error(
+            "machine.files_open_to_others",
+            f"Every user of this machine can read {named}: payloads and keys are in there.",
+            f"chmod go= {named}",
         )
     ]
 

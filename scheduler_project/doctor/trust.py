@@ -1,4 +1,4 @@
-"""Whether every secret can be opened and is sealed, and every tenant has somebody to answer for it."""
+"""Whether secrets can be opened and are sealed, tenants have an owner, and no account has a well-known password."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+
+from accounts import demo
+from accounts.mail_rights import unverified
 from accounts.models import Membership, Tenant
 from jobs.models import Job
 from jobs.redaction import MARK, is_hidden, is_sealed, may_hide, replaced
@@ -72,6 +76,19 @@ def _bare(jobs: list[UUID]) -> list[Finding]:
     ]
 
 
+def well_known_password() -> list[Finding]:
+    why = demo.exposure()
+    if not why or not demo.exists():
+        return []
+    return [
+        error(
+            "accounts.well_known_password",
+            f"The demo's admin exists, everybody knows its password, and others can reach this server: {why}.",
+            demo.CHANGE_IT,
+        )
+    ]
+
+
 def tenants_without_owner() -> list[Finding]:
     owned = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True).values("tenant")
     orphans = list(Tenant.objects.exclude(pk__in=owned).order_by("name").values_list("name", flat=True)[:MOST])
@@ -83,5 +100,24 @@ def tenants_without_owner() -> list[Finding]:
             f"{len(orphans):,} tenant(s) have no active owner: {', '.join(orphans[:5])}. Nobody can invite or remove "
             "people there.",
             "Make somebody an owner in the admin, under Memberships.",
+        )
+    ]
+
+
+def mail_without_verified_owner() -> list[Finding]:
+    if not settings.MAIL_NEEDS_VERIFIED_OWNER:
+        return []
+    refused = unverified(Tenant.objects.all()).values("pk")
+    waiting = Job.objects.scheduled().filter(task="send_email", tenant__in=refused).order_by("next_run_at")[:MOST]
+    names = sorted({job.tenant.name for job in waiting.select_related("tenant").only("tenant__name")})
+    if not names:
+        return []
+    return [
+        warning(
+            "tenants.mail_unverified",
+            f"{len(names):,} tenant(s) have jobs that send mail and no owner with a verified address: "
+            f"{', '.join(names[:5])}. Their mails are refused.",
+            "Have an owner verify an address on the Account page, or vouch for an owner: "
+            "manage.py verify_address <username>.",
         )
     ]

@@ -10,7 +10,7 @@ from django.db.models import Count, Min
 
 from execution.defaults import default_limits
 from execution.registry import UnknownTask, registry
-from jobs.alerts.looking import unserved
+from jobs.alerts.looking import offered, unserved
 from jobs.clock import database_now
 from jobs.models import Execution, Job, Presence
 from scheduler_project.doctor.findings import Finding, error, note, warning
@@ -212,6 +212,34 @@ def without_takers(
                 "work.nobody_serves",
                 f"{count:,} execution(s) of {task!r} wait for workers of their own, the oldest for {seconds:,} s.",
                 f"See that {by} run.",
+            )
+        )
+    return found
+
+
+def idle_executors() -> list[Finding]:
+    """Tasks that executors serve without completing anything, as watchers judge it."""
+    now = database_now()
+    begun = now - settings.STALLED_AFTER
+    troubled = offered(begun, begun, registry.local_names())
+    executors = Presence.objects.present(now).filter(role="executor")
+    return complete_nothing(troubled, [one for one in executors if one.since <= now - PATIENCE], since=begun)
+
+
+def complete_nothing(offered: Collection[str], executors: Sequence[Presence], *, since: datetime) -> list[Finding]:
+    found = []
+    for task in sorted(offered):
+        serving = [one for one in executors if task in one.tasks]
+        if not serving or any(one.concluded_at and one.concluded_at > since for one in serving):
+            continue
+        held = sum(one.holding for one in serving)
+        found.append(
+            error(
+                "work.nothing_completes",
+                f"{len(serving)} executor(s) serve {task!r}, hold {held:,} execution(s), and have completed no attempt "
+                f"for {int(settings.STALLED_AFTER.total_seconds()):,} s, while executions of it wait or are lost.",
+                "Look for errors and tracebacks in their log, and for what ended them in the kernel's. Handlers that "
+                "really take so long need more executors, or a larger STALLED_AFTER.",
             )
         )
     return found

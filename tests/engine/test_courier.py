@@ -12,6 +12,8 @@ import pytest
 from django.db import OperationalError, connection
 from standardwebhooks.webhooks import Webhook
 
+from accounts import mail_rates
+from accounts.models import Bucket, User
 from execution.outbound.signing import spell_secret
 from execution.outbound.tenant_keys import secret_of
 from jobs.alerts import rules
@@ -21,6 +23,7 @@ from jobs.alerts.operators import BY_MAIL, keep_contacts
 from jobs.alerts.pinging import Ping
 from jobs.models import AlertRule, Notice
 from tests.alerting import HOURLY, MINUTE, SECOND, Watched, due_at, rule_of
+from tests.contracts.buckets import LONG
 from tests.engine.system import together
 from tests.misbehaving import MisbehavingServer
 from tests.whole.mailserver import MailServer, taking_mail
@@ -369,3 +372,41 @@ def test_a_test_notice_is_told_apart_by_its_type(watched, team, receiver) -> Non
     watched.deliver()
 
     assert json.loads(receiver.heard[0].body)["type"] == "punctual.test"
+
+
+def test_notices_by_mail_count_among_the_tenants_mails_and_wait_uncounted(
+    watched, missed, team, mailserver, settings, monkeypatch
+) -> None:
+    settings.MAIL_RATE = 1
+    monkeypatch.setattr(mail_rates, "HOUR", LONG)
+    for name in ("first", "second"):
+        rule_of(team, name=name)
+    missed()
+    assert len(watched.look()) == 2
+
+    watched.deliver()
+    watched.deliver()
+
+    assert len(mailserver.inbox) == 1
+    waiting = Notice.objects.get(sent_at=None)
+    assert waiting.attempts == 0 and waiting.try_at > watched.time and "too many mails" in waiting.error
+    Bucket.objects.all().delete()
+    watched.time = waiting.try_at
+    watched.deliver()
+    assert len(mailserver.inbox) == 2
+
+
+def test_a_tenant_that_may_no_longer_mail_sends_no_notices_either(
+    watched, missed, team, alice, mailserver, settings
+) -> None:
+    settings.MAIL_NEEDS_VERIFIED_OWNER = True
+    alice.note_verified(alice.email)
+    rule_of(team)
+    missed()
+    assert watched.look()
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+
+    watched.deliver()
+
+    [notice] = Notice.objects.all()
+    assert mailserver.inbox == [] and notice.try_at is None and "verified email address" in notice.error

@@ -181,6 +181,28 @@ def test_work_for_workers_of_their_own_is_no_reason_for_an_executor(new_job, sou
     assert found("work.no_executor").level is Level.NOTE
 
 
+@pytest.mark.parametrize("concluded", [None, 20 * MINUTE])
+def test_executors_that_complete_nothing_of_what_waits_for_them(new_job, settings, concluded) -> None:
+    now = timezone.now()
+    recorded(new_job(HOURLY), wake_at=now + MINUTE, not_before=now - 10 * MINUTE)
+    Presence.objects.filter(role="executor").update(since=now - 30 * MINUTE, holding=3)
+    if concluded:
+        Presence.objects.filter(role="executor").update(concluded_at=now - concluded)
+
+    one = found("work.nothing_completes")
+
+    assert one.level is Level.ERROR and "'record', hold 3" in one.fact
+
+
+def test_executors_that_are_behind_or_have_just_started_are_not_taken_for_stuck(new_job) -> None:
+    now = timezone.now()
+    recorded(new_job(HOURLY), wake_at=now + MINUTE, not_before=now - 10 * MINUTE)
+    assert "work.nothing_completes" not in codes()  # started just now
+
+    Presence.objects.filter(role="executor").update(since=now - 30 * MINUTE, concluded_at=now - MINUTE)
+    assert "work.nothing_completes" not in codes()
+
+
 def test_a_process_that_is_there_and_hangs_inside_a_round() -> None:
     poller = Presence.objects.get(role="poller")
     Presence.objects.filter(pk=poller.pk).update(round_at=poller.seen_at - 6 * MINUTE)
@@ -343,7 +365,9 @@ def test_a_redis_without_memory_for_more_refuses_a_rebuild(own_redis) -> None:
 
 @needs_redis
 def test_a_redis_with_little_memory_for_more(own_redis) -> None:
-    own_redis._redis.set("ballast", b"." * 20_000_000)  # beside it, what the server itself needs counts for little
+    # Large, so that the server's own memory counts for little. SETRANGE makes it without a buffer of that size, which
+    # Redis would count as used until it frees the buffer a moment later.
+    own_redis._redis.setrange("ballast", 20_000_000, b".")
     own_redis._redis.config_set("maxmemory", int(own_redis._redis.info()["used_memory"] * 1.05))
 
     assert found("redis.memory_full").level is Level.WARNING

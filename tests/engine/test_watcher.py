@@ -228,3 +228,33 @@ def test_a_job_that_a_poller_has_just_moved_on_is_for_the_next_look(watched, at_
     watched.look(after=SECOND)
 
     assert list(Incident.objects.order_by("opened_at").values_list("recovered_at", flat=True))[1:] == [None]
+
+
+def test_what_came_due_while_nothing_ran_is_told_only_if_it_is_not_made_up_for(watched, new_job, at_rest) -> None:
+    """After a reboot, the watcher may look before the poller and the executors have done anything."""
+    watched.look()
+    made_up_for, forgotten = (due_at(new_job(HOURLY), watched.time + 5 * MINUTE) for _ in range(2))
+    waits, starts = (execution_of(at_rest(), watched.time, Status.QUEUED) for _ in range(2))
+
+    watched.look(after=10 * MINUTE, without=("poller", "executor"))
+    at_once = Incident.objects.count()
+    due_later(made_up_for)
+    Execution.objects.filter(pk=starts.pk).update(status=Status.RUNNING)
+    for _ in range(7):
+        watched.look(after=10 * SECOND)
+
+    assert at_once == 0
+    told = {("missed", forgotten.pk), ("late", waits.job_id), ("stuck_poller", None)}
+    assert set(Incident.objects.values_list("kind", "job")) == told
+
+
+def test_a_poller_that_does_not_come_back_with_the_watcher_is_told(watched, new_job) -> None:
+    watched.look()
+
+    watched.look(after=10 * MINUTE, without=("poller",))
+    at_once = Incident.objects.count()
+    for _ in range(2):
+        watched.look(after=10 * SECOND, without=("poller",))
+
+    assert at_once == 0
+    assert Incident.objects.get().kind == "no_poller"

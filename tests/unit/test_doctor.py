@@ -53,6 +53,30 @@ def test_mail_that_reaches_nobody() -> None:
     assert configuration.mail_stays(email_url="smtp://x", embedded=False) == []
 
 
+def test_registration_that_is_open_to_strangers_in_production() -> None:
+    told = configuration.registration_of_strangers(registration="open", production=True)
+
+    assert "REGISTRATION=invited" in only(told).remedy
+    assert configuration.registration_of_strangers(registration="open", production=False) == []
+    assert configuration.registration_of_strangers(registration="invited", production=True) == []
+
+
+def test_mail_of_strangers_in_production() -> None:
+    told = configuration.mail_of_strangers(needs_verified_owner=False, rates=(1, 1), production=True)
+    unlimited = configuration.mail_of_strangers(needs_verified_owner=True, rates=(1, 0), production=True)
+
+    assert only(told).code == "settings.mail_unverified" and only(unlimited).code == "settings.mail_unlimited"
+    assert configuration.mail_of_strangers(needs_verified_owner=True, rates=(1, 1), production=True) == []
+    assert configuration.mail_of_strangers(needs_verified_owner=False, rates=(0, 0), production=False) == []
+
+
+@pytest.mark.parametrize("host", ["*", ".example.com", "*.example.com"])
+def test_mailed_links_that_a_stranger_could_have_lead_elsewhere(host) -> None:
+    assert "PUBLIC_URL" in only(configuration.links_to_any_host(allowed=["a", host], public_url="")).remedy
+    assert configuration.links_to_any_host(allowed=["a", host], public_url="https://a") == []
+    assert configuration.links_to_any_host(allowed=["punctual.example.com"], public_url="") == []
+
+
 def test_an_sqlite_file_that_several_machines_use() -> None:
     told = configuration.not_shared(["a", "b"], unset_keys=[], bucket="files", sqlite=True)
 

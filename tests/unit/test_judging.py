@@ -16,6 +16,7 @@ from jobs.alerts.judging import (
     Cursor,
     Failure,
     Outcome,
+    Stalls,
     Standstill,
     Waiting,
     failed_troubles,
@@ -39,11 +40,13 @@ def failure(at: datetime, *, job: UUID = JOB, error: str = "ValueError: no") -> 
     return Failure(uuid4(), job, TENANT, "send_email", error, None, at, "Report", ())
 
 
-def kinds(*, absent=(), standstill=None, unserved=()) -> list[Kind]:
+def kinds(*, absent=(), standstill=None, unserved=(), stalled=(), overrun=()) -> list[Kind]:
     found = system_troubles(
         dict.fromkeys(absent, NOON - MINUTE),
         standstill,
         dict.fromkeys(unserved, NOON - MINUTE),
+        stalled=dict.fromkeys(stalled, NOON - MINUTE),
+        overrun=dict.fromkeys(overrun, 3),
         now=NOON,
         overdue=30 * SECOND,
         stuck=20 * SECOND,
@@ -63,6 +66,8 @@ def standing(due: int, since: int) -> Standstill:
         ({"absent": ["recoverer"]}, [Kind.NO_RECOVERER]),
         ({"absent": ["poller", "recoverer"]}, [Kind.NO_POLLER, Kind.NO_RECOVERER]),
         ({"unserved": ["b", "a"]}, [Kind.NO_EXECUTOR, Kind.NO_EXECUTOR]),
+        ({"stalled": ["a"], "overrun": ["host-1"]}, [Kind.STUCK_EXECUTOR, Kind.STUCK_EXECUTOR]),
+        ({"unserved": ["a"], "stalled": ["a"]}, [Kind.NO_EXECUTOR]),  # why nothing completes is known
         ({"standstill": standing(60, 30)}, [Kind.STUCK_POLLER]),
         ({"standstill": standing(60, 10)}, []),  # the earliest since a moment: it is behind, and moves
         ({"standstill": standing(20, 20)}, []),  # not overdue for long
@@ -78,6 +83,15 @@ def test_a_role_is_missing_from_when_it_was_first_missed_until_it_is_seen() -> N
     assert missed.since == {"poller": NOON}
     assert missed.lasting(NOON + MINUTE, MINUTE) == {"poller": NOON} and not missed.lasting(NOON, MINUTE)
     assert missed.seen([], NOON + MINUTE).seen(["poller"], NOON + 2 * MINUTE).since == {"poller": NOON + 2 * MINUTE}
+
+
+def test_executors_stall_from_when_work_was_first_offered_or_an_attempt_was_last_concluded() -> None:
+    first = Stalls({}).seen({"a", "b"}, {}, NOON)
+    later = first.seen({"a", "b"}, {"b": NOON + MINUTE}, NOON + 2 * MINUTE)
+
+    assert later.since == {"a": NOON, "b": NOON + MINUTE}
+    assert later.lasting(NOON + 2 * MINUTE, 2 * MINUTE) == {"a": NOON}
+    assert later.seen({"b"}, {}, NOON + 3 * MINUTE).since == {"b": NOON + MINUTE}  # nothing of `a` waits any more
 
 
 def test_the_earliest_due_time_stands_still_from_when_it_was_first_the_earliest() -> None:
