@@ -28,31 +28,32 @@ STANDARD_ERROR = 2
 
 
 class LineHandler(logging.Handler):
-    """Writes lines, and never keeps its lock.
+    """Writes each record as one line, and never leaves its lock taken.
 
-    What runs handlers interrupts their threads between any two steps. The standard library gets the lock in one step
-    and is bound to give it back in the next: who is interrupted in between has it for ever, and whoever has something
-    to tell waits for it. In a `with` both are one step. (A lock is needed: a pipe mixes long lines that are written at
-    once. One thread may have it twice: a signal's own line can come in the middle of another.)
+    Handlers of tasks are interrupted between any two steps of their threads. `logging.Handler.handle` of Python 3.11
+    and 3.12 takes the lock in one step and enters its `try` in the next: a thread that is interrupted between the two
+    keeps the lock, and all threads that log wait for it. `with` is safe (see execution/workshop/interruptible.py).
+
+    The lock is the handler's usual one, which `logging` renews in a forked child. A pipe mixes long lines that are
+    written at once, so a lock is needed; it is reentrant, because a signal's own line may interrupt another.
     """
+
+    lock: RLock
 
     def __init__(self, file: int = STANDARD_ERROR) -> None:
         super().__init__()
         self._file = file
-        self._renew()
-        os.register_at_fork(after_in_child=self._renew)
 
-    def _renew(self) -> None:
-        """In a copy of this process, whoever had the lock is missing."""
-        self._writing = RLock()
-
-    def createLock(self) -> None:
-        self.lock = None  # which the standard library would get and give back
+    def handle(self, record: logging.LogRecord) -> Any:
+        kept = self.filter(record)
+        if kept:
+            self.emit(kept if isinstance(kept, logging.LogRecord) else record)
+        return kept
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = f"{self.format(record)}\n".encode(errors="backslashreplace")
-            with self._writing:
+            with self.lock:
                 while line:
                     line = line[os.write(self._file, line) :]
         except Exception:

@@ -60,6 +60,7 @@ def run_until_stopped(
             # A connection broken under us stays broken until it is closed.
             connections.close_all()
         else:
+            pulse.succeeded()
             if failures:
                 logger.info(f"{name}.working_again", failed_rounds=failures)
             failures = 0

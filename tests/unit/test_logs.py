@@ -193,7 +193,7 @@ def test_a_copy_of_a_process_that_was_just_writing_can_write_too(written) -> Non
     writing, copied = Event(), Event()
 
     def write() -> None:
-        with handler._writing:
+        with handler.lock:
             writing.set()
             copied.wait(30)
 

@@ -89,4 +89,4 @@ def test_a_loop_whose_rounds_all_fail_still_has_a_pulse(tmp_path, settings) -> N
 
     run_until_stopped(worker, interval=NAP, stop=worker.stop)
 
-    assert (tmp_path / "pulse").exists()
+    assert (tmp_path / "pulse").exists() and not (tmp_path / "pulse.ready").exists()
