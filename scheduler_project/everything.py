@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any
 
 from django.conf import settings
 
 from execution.metrics import InFlight
-from execution.processes import make_executor, make_gauges, make_recoverer
+from execution.processes import load_of, make_executor, make_gauges, make_recoverer
 from execution.registry import registry
 from jobs.alerts.gauges import IncidentGauges
 from jobs.alerts.processes import make_courier, make_watcher
 from scheduler_project.loop import Daemon, in_a_thread
-from scheduler_project.metrics import exported
+from scheduler_project.metrics import Looked, exported
 from scheduler_project.presence import Announcer
 from scheduler_project.tracing import traced
 from scheduler_project.web import WebServer
+from scheduler_project.whole_metrics import told_at
 from scheduling.gauges import IndexGauges
 from scheduling.processes import make_poller
 
@@ -37,16 +40,17 @@ class Everything:
 
     def start(self) -> bool:
         """Start all of it; whether the web server answers."""
-        self.web.start()
+        socket = self._socket()
+        self.web.start(METRICS_SOCKET=str(socket or ""))
         self._executor = make_executor()
         self._poller = make_poller()
         self._courier = make_courier()
-        self._export()
+        self._export(socket)
         self._watched.enter_context(traced("all"))
         self._executor.start()
         executor = self._executor
-        holding, tasks = (lambda: executor.holding), registry.names()
-        seen = Announcer("executor", holding=holding, room=executor.threads, tasks=tasks)
+        load, tasks = (lambda: load_of(executor)), registry.names()
+        seen = Announcer("executor", load=load, room=executor.threads, tasks=tasks)
         self._run(self._poller, settings.POLL_INTERVAL, Announcer("poller"), rest=self._poller.rest)
         self._run(executor, AT_ONCE, seen)
         self._run(make_recoverer(), settings.RECOVER_INTERVAL, Announcer("recoverer"))
@@ -55,9 +59,9 @@ class Everything:
         return self.web.wait_until_ready(self.stop)
 
     def wait(self) -> bool:
-        """Wait to be stopped; False when the web server ended by itself."""
+        """Wait to be stopped; False when the web server or one of the loops ended by itself."""
         while not self.stop.wait(LOOK):
-            if not self.web.running:
+            if not self.web.running or not all(thread.is_alive() for thread in self._threads):
                 return False
         return True
 
@@ -74,14 +78,20 @@ class Everything:
             announcer.stop()
         self._watched.close()
 
-    def _export(self) -> None:
-        """Show the numbers of all but the web, which shows its own."""
+    def _socket(self) -> Path | None:
+        """Where the web process finds the others' numbers; nowhere if they have a port, and are scraped at that."""
+        if self.metrics_port:
+            return None
+        return Path(self._watched.enter_context(TemporaryDirectory(prefix="punctual-"))) / "metrics"
+
+    def _export(self, socket: Path | None) -> None:
+        """Show the numbers of all but the web: through the web, or at a port of their own."""
+        counted = [InFlight(registry.local_names(), self._executor.held_tasks)]
+        looked: list[Looked] = [make_gauges(), IndexGauges(self._poller.index), IncidentGauges()]
         self._watched.enter_context(
-            exported(
-                self.metrics_port,
-                counted=[InFlight(registry.local_names(), self._executor.held_tasks)],
-                looked=[make_gauges(), IndexGauges(self._poller.index), IncidentGauges()],
-            )
+            told_at(socket, counted=counted, looked=looked)
+            if socket
+            else exported(self.metrics_port, counted=counted, looked=looked)
         )
 
     def _run(self, daemon: Daemon, interval: timedelta, announcer: Announcer, **options: Any) -> None:

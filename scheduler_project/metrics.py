@@ -6,7 +6,7 @@ Prometheuses cost the database no more than one. Without a port nothing is read,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Protocol
@@ -16,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.db import connections
 from prometheus_client import REGISTRY, start_http_server
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from execution.metrics import begin_at_zero
@@ -27,6 +28,7 @@ logger = structlog.get_logger(__name__)
 class Looked(Protocol):
     """Gauges that are read from a server."""
 
+    def collect(self) -> Iterable[Metric]: ...
     def look(self) -> None: ...
     def forget(self) -> None: ...
 
@@ -46,7 +48,8 @@ class Looker:
 
     def stop(self) -> None:
         self._stopped.set()
-        self._thread.join()
+        if self._thread.ident is not None:  # or it was never started
+            self._thread.join()
 
     def _run(self) -> None:
         while True:
@@ -81,7 +84,22 @@ def add_port_argument(parser: CommandParser) -> None:
 
 
 @contextmanager
-def exported(port: int, *, counted: Sequence[Collector] = (), looked: Sequence[Collector] = ()) -> Iterator[None]:
+def collected(counted: Sequence[Collector], looked: Sequence[Looked]) -> Iterator[Looker]:
+    """Add these to the metrics of this process while the block lasts. The caller starts the looker."""
+    begin_at_zero(registry.names())
+    looker = Looker(looked, settings.METRICS_LOOK.total_seconds())
+    for collector in (*counted, *looked):
+        REGISTRY.register(collector)
+    try:
+        yield looker
+    finally:
+        looker.stop()
+        for collector in (*counted, *looked):
+            REGISTRY.unregister(collector)
+
+
+@contextmanager
+def exported(port: int, *, counted: Sequence[Collector] = (), looked: Sequence[Looked] = ()) -> Iterator[None]:
     """Serve this process's numbers at /metrics for as long as the block lasts, with these besides its own."""
     if not port:
         yield
@@ -92,17 +110,11 @@ def exported(port: int, *, counted: Sequence[Collector] = (), looked: Sequence[C
         raise CommandError(
             f"Metrics cannot be served on port {port}: {error}. Each process needs one of its own: --metrics-port=…"
         ) from None
-    begin_at_zero(registry.names())
-    looker = Looker(looked, settings.METRICS_LOOK.total_seconds())
-    for collector in (*counted, *looked):
-        REGISTRY.register(collector)
-    looker.start()
     try:
-        yield
+        with collected(counted, looked) as looker:
+            looker.start()
+            yield
     finally:
-        looker.stop()
-        for collector in (*counted, *looked):
-            REGISTRY.unregister(collector)
         server.shutdown()
         server.server_close()
         thread.join()

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts import demo
 from scheduler_project.everything import Everything
 from scheduler_project.loop import stop_on_signals
 from scheduler_project.metrics import add_port_argument
@@ -16,6 +17,8 @@ class Command(BaseCommand):
         add_port_argument(parser)
 
     def handle(self, *, host, port, metrics_port, **options):
+        if why := demo.danger(host):
+            raise CommandError(why)
         stop = stop_on_signals()
         web = WebServer(host, port, threads=settings.WEB_THREADS, workers=settings.WEB_WORKERS)
         everything = Everything(web, stop, metrics_port=metrics_port)
@@ -27,7 +30,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Ready: {everything.web.url}")
             self.stdout.flush()
         served = ready and everything.wait()
+        asked_to_stop = stop.is_set()  # `end` sets it too
         everything.end()
-        if not served and not stop.is_set():
-            raise CommandError("The web server ended by itself; its last lines say why.")
+        if not served and not asked_to_stop:
+            raise CommandError("The web server or a loop ended by itself; its last lines say why.")
         self.stdout.write("Stopped.")
