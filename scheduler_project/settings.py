@@ -9,23 +9,34 @@ from jobs import policies
 from jobs.states import JobStatus, Status, choices
 from scheduler_project import admin_look
 from scheduler_project.env import (
-    env,
+    env_address,
+    env_age,
+    env_choice,
     env_count,
     env_database,
     env_email,
+    env_flag,
     env_kept,
+    env_key,
     env_limit,
+    env_list,
     env_object,
     env_seconds,
+    env_secret,
+    env_secrets,
     env_server,
+    env_text,
     env_tracing,
-    kept_secret,
 )
+from scheduler_project.keys import refuse_weak
 from scheduler_project.logs import configure_logging
+from scheduler_project.private import private_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(env.str("PUNCTUAL_VAR", default=str(BASE_DIR / "var")))  # all that an embedded system writes
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR = Path(env_text("PUNCTUAL_VAR", str(BASE_DIR / "var")))  # all that an embedded system writes
+private_folder(VAR_DIR)  # nobody but its user has any business in there
+
+PRODUCTION = env_flag("PRODUCTION", False)  # served over HTTPS, to others
 
 # Servers. Each is independent; what is not named is done by the database.
 DATABASES = {
@@ -37,8 +48,10 @@ DATABASES = {
 }
 REDIS_URL = env_server("REDIS_URL", ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
 AMQP_URL = env_server("AMQP_URL", ("amqp", "amqps"))
+# classic: for brokers that make quorum queues by default (Amazon MQ 4), which may refuse ours.
+RABBITMQ_QUEUE_TYPE = env_choice("RABBITMQ_QUEUE_TYPE", ("", "classic"))
 EMBEDDED = DATABASES["default"]["ENGINE"].endswith("sqlite3") and not REDIS_URL and not AMQP_URL
-NAME_PREFIX = env.str("NAME_PREFIX", default="")  # before every Redis key and RabbitMQ name: lets systems share servers
+NAME_PREFIX = env_text("NAME_PREFIX")  # before every Redis key and RabbitMQ name: lets systems share servers
 
 # Scheduling.
 POLL_INTERVAL = env_seconds("POLL_INTERVAL", 0.05)  # an idle poller's longest nap: what it may add to a job due at once
@@ -53,12 +66,19 @@ OVERLAP_LOOK = env_seconds("OVERLAP_LOOK", policies.OVERLAP_LOOK.total_seconds()
 
 # Processes.
 WEB_THREADS = env_count("WEB_THREADS", 4)  # requests a web process answers at once
-PULSE_FILE = env.str("PULSE_FILE", default="")  # touched once a second while a daemon's loop turns; for healthchecks
+WEB_QUEUE = env_count("WEB_QUEUE", 500)  # requests that wait for a thread; of more, the address with most is refused
+WEB_CONNECTIONS = env_count("WEB_CONNECTIONS", 4096)  # open at once in a web process; further ones wait to be accepted
+WEB_BUFFER_BYTES = env_count("WEB_BUFFER_BYTES", 128 * 1024**2)  # of bodies and answers in transit, memory and disk
+TRANSFER_PATIENCE = env_seconds("TRANSFER_PATIENCE", 10)  # that a body, or the reading of an answer, may take …
+TRANSFER_RATE = env_count("TRANSFER_RATE", 20_000)  # bytes received that add a second
+BODIES_PER_ADDRESS = env_count("BODIES_PER_ADDRESS", 100)  # being received at once; further ones are refused
+PULSE_FILE = env_text("PULSE_FILE")  # touched once a second while a daemon's loop turns; for healthchecks
 WEB_WORKERS = env_count("WEB_WORKERS", 1)  # web processes behind one port: about one a processor that has nothing else
 
 # Metrics. The web's are at /metrics beside all else it serves; the other processes have a port each.
 METRICS_PORT = env_limit("METRICS_PORT", 0)  # of every process but the web, or --metrics-port; 0: not served
-METRICS_HOST = env.str("METRICS_HOST", default="0.0.0.0")  # where that port is: a Prometheus is mostly elsewhere
+METRICS_HOST = env_text("METRICS_HOST", "0.0.0.0")  # where that port is: a Prometheus is mostly elsewhere
+METRICS_SOCKET = env_text("METRICS_SOCKET")  # where run_all tells its web process all other numbers; it sets it itself
 METRICS_LOOK = env_seconds("METRICS_LOOK", 5)  # between two reads of what has to be asked for, such as queue depths
 
 # Tracing, from a request to the handlers it leads to: an extra, see docs/tracing.md. What OpenTelemetry's own variables
@@ -67,7 +87,12 @@ TRACING = env_tracing("TRACING")  # unless it is said: whether OTEL_EXPORTER_OTL
 
 # Execution.
 EXECUTOR_THREADS = env_count("EXECUTOR_THREADS", 8)  # handlers running at once in one executor
-ISOLATE_HANDLERS = env.bool("ISOLATE_HANDLERS", default=True)  # in child processes, so that any can be stopped
+EXECUTOR_SPARE_THREADS = env_limit(
+    "EXECUTOR_SPARE_THREADS", max(1, EXECUTOR_THREADS // 4)
+)  # beside them, for tenants with less than an equal share of a full executor; 0: one tenant may hold all threads
+ISOLATE_HANDLERS = env_flag("ISOLATE_HANDLERS", True)  # in child processes, so that any can be stopped
+# MiB that handlers' process may have besides what it starts with: a handler that takes more fails alone. 0: no limit.
+HANDLER_MEMORY_MIB = env_limit("HANDLER_MEMORY_MIB", 4096)
 EXECUTION_LEASE = env_seconds("EXECUTION_LEASE", 15)  # how long a killed executor's work stays its own
 EXECUTIONS_PER_MESSAGE = env_count("EXECUTIONS_PER_MESSAGE", 500)  # at most, and only of tasks this fast:
 BUNDLE_SPAN = env_seconds("BUNDLE_SPAN", 0.02)  # what goes together should be run within this by one thread
@@ -89,10 +114,10 @@ LOG_LINES = env_count("LOG_LINES", 1000)  # that one attempt may keep; of more, 
 LOG_BYTES = env_count("LOG_BYTES", 256 * 1024)  # … all of them together
 WORDS_PAUSE = env_seconds("WORDS_PAUSE", 0.25)  # between two writes of progress and lines: who looks sees them so late
 
-# What is kept, and for how long: seconds, and for ever where nothing is set. See docs/looking-after.md.
-HISTORY_KEPT = env_kept(
-    "HISTORY_KEPT"
-)  # executions that are over, with their attempts; never one that is a dead letter
+# What is kept, and for how long: such as 90d, or forever. See docs/looking-after.md.
+HISTORY_KEPT = env_kept("HISTORY_KEPT", "90d")  # executions that are over, with their attempts; never a dead letter
+HISTORY_KEPT_IS_CHOSEN = bool(env_text("HISTORY_KEPT"))  # or it is that default, which must surprise nobody:
+HISTORY_NOTICE = env_seconds("HISTORY_NOTICE", "1h")  # … a recoverer says what will go, and waits so long
 HISTORY_RUNS = env_limit("HISTORY_RUNS", 0)  # … and of each recurring job no more than the latest so many; 0: all
 WORDS_KEPT = env_kept("WORDS_KEPT")  # log lines and progress of executions that are over: most of the bytes
 AUDIT_KEPT = env_kept("AUDIT_KEPT")  # who did what; what tells when a job was to run is kept as long as its history
@@ -115,12 +140,13 @@ COURIER_INTERVAL = env_seconds("COURIER_INTERVAL", 1)  # between two looks at wh
 MISSED_AFTER = env_seconds("MISSED_AFTER", 30)  # a job due for so long has missed its time: no poller is that slow
 LATE_AFTER = env_seconds("LATE_AFTER", 60)  # an execution that could have started so long ago is late
 ABSENT_AFTER = env_seconds("ABSENT_AFTER", 20)  # without a poller or recoverer: a restart takes less
-ALERT_EMAILS = env.list("ALERT_EMAILS", default=[])  # who runs Punctual: told of the system, and all that is missed
-ALERT_WEBHOOK = env.str("ALERT_WEBHOOK", default="")  # … and a URL that is told the same
-ALERT_WEBHOOK_SECRET = env.str("ALERT_WEBHOOK_SECRET", default="")  # what that is signed with: whsec_ and base64
+STALLED_AFTER = env_seconds("STALLED_AFTER", 300)  # work waits, and executors that serve it have completed none of it
+ALERT_EMAILS = env_list("ALERT_EMAILS")  # operators: notified of the system, and of all that is missed
+ALERT_WEBHOOK = env_secret("ALERT_WEBHOOK")  # … and a URL that gets the same notices
+ALERT_WEBHOOK_SECRET = env_secret("ALERT_WEBHOOK_SECRET")  # what that is signed with: whsec_ and base64
 ALERT_PAUSE = env_seconds("ALERT_PAUSE", 60)  # between two notices to them; what comes in between goes into the next
 NOTICE_RETRIES = env_count("NOTICE_RETRIES", 12)  # of a notice that cannot be delivered, from RETRY_BASE on: 2 hours
-WATCHER_PING_URL = env.str("WATCHER_PING_URL", default="")  # asked by watchers: who waits for it knows when they die
+WATCHER_PING_URL = env_secret("WATCHER_PING_URL")  # asked by watchers: who waits for it knows when they die
 WATCHER_PING_EVERY = env_seconds("WATCHER_PING_EVERY", 60)
 
 # Workers in other languages.
@@ -129,9 +155,16 @@ WORKER_POLLS = env_count("WORKER_POLLS", max(1, WEB_THREADS // 2))  # of a web p
 WORKER_POLL_WAIT = env_seconds("WORKER_POLL_WAIT", 30)  # the longest that one may ask to wait
 
 # Functions decorated with django.tasks' @task. Needs Django 6 or the package django-tasks; see docs/django-tasks.md.
-DJANGO_TASKS_QUEUES = env.list("DJANGO_TASKS_QUEUES", default=[])  # such as default,mails; without any, it is not used
+DJANGO_TASKS_QUEUES = env_list("DJANGO_TASKS_QUEUES")  # such as default,mails; without any, it is not used
+DJANGO_TASKS_OPTIONS = env_object("DJANGO_TASKS_OPTIONS")  # JSON, or a file with it: the backend's OPTIONS
 if DJANGO_TASKS_QUEUES:
-    TASKS = {"default": {"BACKEND": "jobs.django_tasks.PunctualBackend", "QUEUES": DJANGO_TASKS_QUEUES}}
+    TASKS = {
+        "default": {
+            "BACKEND": "jobs.django_tasks.PunctualBackend",
+            "QUEUES": DJANGO_TASKS_QUEUES,
+            "OPTIONS": DJANGO_TASKS_OPTIONS,
+        }
+    }
 
 # The API.
 MAX_BODY_BYTES = env_count("MAX_BODY_BYTES", 1024 * 1024)
@@ -146,13 +179,24 @@ PAGE_SIZE = 50
 # Accounts.
 ACCESS_TOKEN_LIFETIME = env_seconds("ACCESS_TOKEN_LIFETIME", 15 * 60)
 REFRESH_TOKEN_LIFETIME = env_seconds("REFRESH_TOKEN_LIFETIME", 7 * 24 * 3600)  # unused for so long, a sign-in is over
+REGISTRATION = env_choice(  # who creates an account: anybody, people with an invitation, or administrators only
+    "REGISTRATION", ("open", "invited", "closed"), "invited" if PRODUCTION else "open"
+)
 INVITATION_LIFETIME = env_seconds("INVITATION_LIFETIME", 7 * 24 * 3600)
 LOGIN_PERIOD = env_seconds("LOGIN_PERIOD", 300)  # in which these many wrong passwords are answered:
-LOGIN_ATTEMPTS = env_count("LOGIN_ATTEMPTS", 10)  # … for one account: a person's typos, and no dictionary
+LOGIN_ATTEMPTS = env_count("LOGIN_ATTEMPTS", 10)  # … for one account from one address: a person's typos
+LOGIN_ATTEMPTS_PER_ACCOUNT = env_count("LOGIN_ATTEMPTS_PER_ACCOUNT", 30)  # … for one account, from all unknown ones
+KNOWN_ADDRESS_KEPT = env_seconds("KNOWN_ADDRESS_KEPT", 90 * 24 * 3600)  # after a sign-in: known, to that account
 LOGIN_ATTEMPTS_PER_ADDRESS = env_count("LOGIN_ATTEMPTS_PER_ADDRESS", 100)  # … an office behind one address
+PASSWORD_RESET_TIMEOUT = int(env_seconds("PASSWORD_RESET_LIFETIME", 3600).total_seconds())  # of a mailed link
+PASSWORD_RESET_PERIOD = env_seconds("PASSWORD_RESET_PERIOD", 3600)
+PASSWORD_RESETS = env_count("PASSWORD_RESETS", 5)  # mails in that period to one address: nobody is flooded
+PASSWORD_RESETS_PER_ADDRESS = env_count("PASSWORD_RESETS_PER_ADDRESS", 50)  # … asked for by one client address
+EMAIL_PROOF_LIFETIME = env_seconds("EMAIL_PROOF_LIFETIME", 24 * 3600)  # of a link that verifies an address
+EMAIL_PROOFS = env_count("EMAIL_PROOFS", 5)  # an hour, mailed to one user
 REGISTRATION_PERIOD = env_seconds("REGISTRATION_PERIOD", 3600)
-REGISTRATIONS_PER_ADDRESS = env_count("REGISTRATIONS_PER_ADDRESS", 500)  # in that period: a class may, a script may not
-TRUSTED_PROXIES = env_limit("TRUSTED_PROXIES", 0)  # before us, that append to X-Forwarded-For; 0: nobody is believed
+REGISTRATIONS_PER_ADDRESS = env_count("REGISTRATIONS_PER_ADDRESS", 500)  # tries in that period: a class may register
+PUBLIC_URL = env_address("PUBLIC_URL", ("https", "http")).rstrip("/")  # links in mails begin with it
 TENANTS_PER_USER = env_count("TENANTS_PER_USER", 100)  # owned: quotas are a tenant's, and tenants cost nothing
 
 # Limits and quotas of a tenant that has none of its own; 0: none.
@@ -162,25 +206,34 @@ MAX_ACTIVE_JOBS = env_limit("MAX_ACTIVE_JOBS", 0)  # that have a due time ahead
 MAX_PAYLOAD_BYTES = env_limit("MAX_PAYLOAD_BYTES", 0)  # of one job; a body as a whole has MAX_BODY_BYTES
 MAX_EXECUTIONS_A_DAY = env_limit("MAX_EXECUTIONS_A_DAY", 0)  # in UTC; beyond, what people ask for is refused
 
+# Mail of tenants, so that no stranger floods others with it in our name; without PRODUCTION it goes to its makers.
+MAIL_NEEDS_VERIFIED_OWNER = env_flag("MAIL_NEEDS_VERIFIED_OWNER", PRODUCTION)  # somebody answers for it
+MAIL_RATE = env_limit("MAIL_RATE", 5_000 if PRODUCTION else 0)  # recipients an hour, unless the tenant has its own
+MAIL_RATE_PER_RECIPIENT = env_limit("MAIL_RATE_PER_RECIPIENT", 120 if PRODUCTION else 0)  # an hour: two a minute to one
+INVITATION_RATE = env_limit("INVITATION_RATE", 100)  # an hour, of a tenant, and of a user in all tenants
+INVITATION_RATE_PER_RECIPIENT = env_limit("INVITATION_RATE_PER_RECIPIENT", 5)  # an hour, from all tenants
+
 # The dashboard.
-DEMO = env.bool("DEMO", default=False)  # registers the demo's tasks, and hints at its password; `make run` sets it
 SNAPSHOT_AGE = env_seconds("SNAPSHOT_AGE", 1)  # what all who look at a tenant's dashboard share before it is read anew
 PRESENCE_INTERVAL = env_seconds("PRESENCE_INTERVAL", 2)  # between two words of a process that it is there
 LOGIN_URL = "sign-in"
+CSRF_FAILURE_VIEW = "jobs.dashboard.errors.csrf_failure"
 LOGIN_REDIRECT_URL = "overview"
 
 # HTTP to the outside, for `http_request`.
-HTTP_ALLOWED_HOSTS = tuple(env.list("HTTP_ALLOWED_HOSTS", default=[]))  # inside ones: names, host:port, networks
-HTTP_PORTS = tuple(env.list("HTTP_PORTS", default=["80", "443", "1024-65535"]))  # on hosts that are not listed above
+HTTP_ALLOWED_HOSTS = tuple(env_list("HTTP_ALLOWED_HOSTS"))  # inside ones: names, host:port, networks
+HTTP_PORTS = tuple(env_list("HTTP_PORTS", ["80", "443", "1024-65535"]))  # on hosts that are not listed above
 HTTP_TIMEOUT = env_seconds("HTTP_TIMEOUT", 30)  # from the name to the answer's last byte, for payloads that do not say
 HTTP_KEEP_BYTES = env_count("HTTP_KEEP_BYTES", 16 * 1024)  # of an answer's body; the rest is not even read
 HTTP_LONGEST_WAIT = env_seconds("HTTP_LONGEST_WAIT", 24 * 3600)  # that a Retry-After is obeyed for
-HTTP_CA_FILE = env.str("HTTP_CA_FILE", default="")  # further certificate authorities, of hosts inside
+HTTP_CA_FILE = env_text("HTTP_CA_FILE")  # further certificate authorities, of hosts inside
 
 # Files that tasks read and make. They are on this disk unless S3_BUCKET names a place that all machines share.
 UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
+UPLOAD_QUOTA_BYTES = env_limit("UPLOAD_QUOTA_BYTES", 1024 * 1024 * 1024)  # of a tenant's files; 0: no limit
+UPLOAD_QUOTA_FILES = env_limit("UPLOAD_QUOTA_FILES", 10_000)  # of a tenant: each costs a look when they are pruned
 UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
-S3_BUCKET = env.str("S3_BUCKET", default="")
+S3_BUCKET = env_text("S3_BUCKET")
 _LOCAL = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",
     "OPTIONS": {"location": VAR_DIR / "uploads", "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700},
@@ -189,59 +242,72 @@ _S3 = {
     "BACKEND": "execution.storage.s3.S3Storage",
     "OPTIONS": {
         "bucket": S3_BUCKET,
-        "endpoint": env.str("S3_ENDPOINT", default="https://s3.amazonaws.com"),
-        "region": env.str("S3_REGION", default="us-east-1"),
-        "access_key": env.str("S3_ACCESS_KEY", default=""),
-        "secret_key": env.str("S3_SECRET_KEY", default=""),
+        "endpoint": env_text("S3_ENDPOINT", "https://s3.amazonaws.com"),
+        "region": env_text("S3_REGION", "us-east-1"),
+        "access_key": env_secret("S3_ACCESS_KEY"),
+        "secret_key": env_secret("S3_SECRET_KEY"),
         "prefix": NAME_PREFIX,
+        # Without keys: the role that the platform lends. It sets these itself, by the names that AWS's clients know.
+        "platform": {
+            "role_arn": env_text("AWS_ROLE_ARN"),  # EKS, IAM roles for service accounts …
+            "token_file": env_text("AWS_WEB_IDENTITY_TOKEN_FILE"),  # … and who we are there
+            "sts": env_text("AWS_ENDPOINT_URL_STS"),  # who lends it; AWS's own of the region if nothing is said
+            "url": env_text("AWS_CONTAINER_CREDENTIALS_FULL_URI"),  # EKS Pod Identity: its agent on the machine …
+            "path": env_text("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"),  # … or that of ECS
+            "authorization_file": env_text("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+        },
     },
 }
 STORAGES = {
     "default": _S3 if S3_BUCKET else _LOCAL,
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},
 }
 
 # Images, each decoded in a process of its own with no more than this.
 IMAGE_MAX_PIXELS = env_count("IMAGE_MAX_PIXELS", 40_000_000)  # a few kilobytes can be more than memory holds
 IMAGE_MEMORY = env_count("IMAGE_MEMORY", 1024 * 1024 * 1024)  # bytes
-IMAGE_SECONDS = env_count("IMAGE_SECONDS", 20)  # of processor time
+IMAGE_SECONDS = env_seconds("IMAGE_SECONDS", 20)  # of processor time
 
 # Mail. Without a server, mails are written to a folder and to the log.
-EMAIL_URL = env.str("EMAIL_URL", default="")
+EMAIL_URL = env_secret("EMAIL_URL")
 MAIL_FOLDER = VAR_DIR / "mail"
 if EMAIL_URL:
     vars().update(env_email("EMAIL_URL"))
 else:
     EMAIL_BACKEND = "execution.mailbox.FolderBackend"
 EMAIL_TIMEOUT = 20  # seconds for each answer of the mail server; without one a silent server holds a thread for ever
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", default="Punctual <punctual@localhost>")
-EMAIL_HEADERS = env.list("EMAIL_HEADERS", default=[])  # that payloads may set besides the usual harmless ones
+DEFAULT_FROM_EMAIL = env_text("DEFAULT_FROM_EMAIL", "Punctual <punctual@localhost>")
+EMAIL_HEADERS = env_list("EMAIL_HEADERS")  # that payloads may set besides the usual harmless ones
 EMAIL_ATTACHMENT_BYTES = env_count("EMAIL_ATTACHMENT_BYTES", 10 * 1024 * 1024)  # a mail: most servers take no more
 
 # Django.
-PRODUCTION = env.bool("PRODUCTION", default=False)  # served over HTTPS, to others
-SECRET_KEY = (
-    env.str("SECRET_KEY") if PRODUCTION else env.str("SECRET_KEY", default="") or kept_secret(VAR_DIR / "secret_key")
-)
+TRUSTED_PROXIES = env_limit("TRUSTED_PROXIES", int(PRODUCTION))  # before us, that set X-Forwarded-For; 0: none
+if TRUSTED_PROXIES:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+DEMO_SEEDED = VAR_DIR / "demo_seeded"  # exists once the demo's jobs do: later starts must be able to run them
+# Registers the demo's tasks, and hints at its password; `make run` sets it.
+DEMO = env_flag("DEMO", EMBEDDED and not PRODUCTION and DEMO_SEEDED.exists())
+# Keys: in production they are set; elsewhere one that is not is made up, and kept in a file.
+SECRET_KEY = env_key("SECRET_KEY", None if PRODUCTION else VAR_DIR / "secret_key")
+SECRET_KEY_FALLBACKS = env_secrets("SECRET_KEY_FALLBACKS")  # comma-separated: those before, whose signatures still hold
 # What secrets in payloads are sealed with. Not SECRET_KEY: to change that signs people out, to lose this loses secrets.
-SECRETS_KEY = (
-    env.str("SECRETS_KEY") if PRODUCTION else env.str("SECRETS_KEY", default="") or kept_secret(VAR_DIR / "secrets_key")
-)
-SECRETS_OLD_KEYS = env.list("SECRETS_OLD_KEYS", default=[])  # comma-separated: those before, which still open
+SECRETS_KEY = env_key("SECRETS_KEY", None if PRODUCTION else VAR_DIR / "secrets_key")
+SECRETS_OLD_KEYS = env_secrets("SECRETS_OLD_KEYS")  # comma-separated: those before, which still open
 # Signs the API's tokens. Another key than the one above: each can be changed without the other.
-JWT_SIGNING_KEY = (
-    env.str("JWT_SIGNING_KEY")
-    if PRODUCTION
-    else env.str("JWT_SIGNING_KEY", default="") or kept_secret(VAR_DIR / "jwt_signing_key")
-)
-DEBUG = env.bool("DEBUG", default=False)
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+JWT_SIGNING_KEY = env_key("JWT_SIGNING_KEY", None if PRODUCTION else VAR_DIR / "jwt_signing_key")
+SIGNING_KEYS = {"SECRETS_KEY": SECRETS_KEY, "SECRET_KEY": SECRET_KEY, "JWT_SIGNING_KEY": JWT_SIGNING_KEY}
+if PRODUCTION:
+    refuse_weak(SIGNING_KEYS)  # here, because every process reads this: a web server makes no checks
+DEBUG = env_flag("DEBUG", False)
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+HSTS_AGE = env_age("HSTS_AGE", "365d")  # for so long browsers ask this host by HTTPS only; 0: they are not told to
+HSTS_SUBDOMAINS = env_flag("HSTS_SUBDOMAINS", False)  # … and every host below this one
+HSTS_PRELOAD = env_flag("HSTS_PRELOAD", False)  # … and may be built into browsers: takes months to undo
 if PRODUCTION:
     SECURE_SSL_REDIRECT = True
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = 31_536_000
-    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
-    SECURE_HSTS_PRELOAD = True
+    SECURE_HSTS_SECONDS = HSTS_AGE
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = HSTS_SUBDOMAINS
+    SECURE_HSTS_PRELOAD = HSTS_PRELOAD
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
@@ -265,7 +331,7 @@ INSTALLED_APPS = [
     "scheduling",
     "execution",
     *(["jobs.demo"] if DEMO else []),
-    *env.list("EXTRA_APPS", default=[]),  # your own, with their tasks.py
+    *env_list("EXTRA_APPS"),  # your own, with their tasks.py
 ]
 MIDDLEWARE = [
     "scheduler_project.request_ids.RequestIds",
@@ -273,6 +339,7 @@ MIDDLEWARE = [
     "django_prometheus.middleware.PrometheusBeforeMiddleware",
     "scheduler_project.middleware.TolerateTrailingSlash",
     "scheduler_project.middleware.AnswerMachines",  # before any that asks for the host's name
+    "scheduler_project.compression.CompressAnswers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -281,6 +348,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "scheduler_project.middleware.RefuseNul",  # after what reads forms anyway
     "accounts.throttling.RateLimitHeaders",
     "django_prometheus.middleware.PrometheusAfterMiddleware",
 ]
@@ -290,7 +358,12 @@ APPEND_SLASH = False
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["accounts.attempts.LimitedBackend"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-SILENCED_SYSTEM_CHECKS = ["models.W040"]  # SQLite leaves out the columns an index includes, and is quick enough without
+SILENCED_SYSTEM_CHECKS = [
+    "models.W040",  # SQLite leaves out the columns an index includes, and is quick enough without
+    # Both ask for what speaks for other hosts than this one, and browsers are slow to forget: a decision of the team's.
+    *([] if HSTS_SUBDOMAINS else ["security.W005"]),
+    *([] if HSTS_PRELOAD else ["security.W021"]),
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -320,7 +393,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 UNFOLD = admin_look.UNFOLD
 STATIC_URL = "/static/"
-STATIC_ROOT = Path(env.str("STATIC_ROOT", default=str(VAR_DIR / "static")))  # in an image it is not what is written to
+STATIC_ROOT = Path(env_text("STATIC_ROOT", str(VAR_DIR / "static")))  # in an image it is not what is written to
 STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not PRODUCTION  # so that trying it needs no collectstatic
@@ -374,6 +447,4 @@ SPECTACULAR_SETTINGS = {
 }
 
 LOGGING_CONFIG = None
-configure_logging(
-    level=env.str("LOG_LEVEL", default="INFO"), form=env.str("LOG_FORMAT", default="auto"), traced=TRACING
-)
+configure_logging(level=env_text("LOG_LEVEL", "INFO"), form=env_text("LOG_FORMAT", "auto"), traced=TRACING)

@@ -39,16 +39,26 @@ print(json.dumps({
 """
 
 
-def ask(**changes: str) -> subprocess.CompletedProcess[str]:
+def environment(**changes: str) -> dict[str, str]:
     inherited = {"PATH": os.environ["PATH"], "PUNCTUAL_VAR": os.environ["PUNCTUAL_VAR"], "LOG_LEVEL": "ERROR"}
     given = {name: value for name, value in (GIVEN | changes).items() if value}
+    return inherited | given | {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings"}
+
+
+def ask(**changes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", ASK],
-        env=inherited | given | {"DJANGO_SETTINGS_MODULE": "scheduler_project.settings"},
+        env=environment(**changes),
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
+
+
+def test_where_no_proxy_is_trusted_nobody_is_believed_about_https() -> None:
+    told = json.loads(ask(TRUSTED_PROXIES="0").stdout.splitlines()[-1])
+
+    assert told["tls"][:2] == [301, "https://punctual.example.com/api/docs"]
 
 
 def test_everything_but_probes_is_https_and_browsers_are_told_to_stay_with_it() -> None:
@@ -59,6 +69,44 @@ def test_everything_but_probes_is_https_and_browsers_are_told_to_stay_with_it() 
     assert told["tls"][0] == 200 and told["tls"][2].startswith("max-age=31536000")
     assert told["alive"][0] == 200
     assert told["cookies"] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "header"),
+    [
+        ({}, "max-age=31536000"),
+        ({"HSTS_AGE": "1h"}, "max-age=3600"),
+        ({"HSTS_AGE": "0"}, ""),
+        ({"HSTS_SUBDOMAINS": "true"}, "max-age=31536000; includeSubDomains"),
+        ({"HSTS_SUBDOMAINS": "true", "HSTS_PRELOAD": "true"}, "max-age=31536000; includeSubDomains; preload"),
+    ],
+)
+def test_browsers_are_told_about_this_host_and_of_others_only_if_asked(changes, header) -> None:
+    done = ask(**changes)
+
+    assert json.loads(done.stdout.splitlines()[-1])["tls"][2] == header
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"HSTS_SUBDOMAINS": "true", "HSTS_PRELOAD": "true"}, ""),
+        ({"HSTS_PRELOAD": "true"}, "HSTS_PRELOAD needs HSTS_SUBDOMAINS=true"),
+        ({"HSTS_PRELOAD": "true", "HSTS_SUBDOMAINS": "true", "HSTS_AGE": "1d"}, "HSTS_PRELOAD needs"),
+        ({"HSTS_AGE": "0"}, "security.W004"),
+    ],
+)
+def test_a_deployment_check_has_nothing_to_say_about_browsers_or_says_why(changes, told) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--tag", "security", "--tag", "punctual"],
+        env=environment(**changes),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+
+    assert told in done.stderr if told else "no issues" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "JWT_SIGNING_KEY", "SECRETS_KEY"])

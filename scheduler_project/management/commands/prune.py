@@ -1,24 +1,25 @@
-import re
 import time
 from argparse import ArgumentTypeError
 from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from jobs.pruning import Kept, Pruner, kept_by_settings
+from scheduler_project.durations import parse_duration
 
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 NAP = 0.05  # seconds between two steps: others get their turn
 
 
 def length(text):
-    found = re.fullmatch(r"(\d{1,9})([smhdw])", text)
-    if not found or int(found[1]) == 0:
-        raise ArgumentTypeError(f"{text!r} is no length of time. Give one such as 90d, 12h or 30m.")
-    return timedelta(**{UNITS[found[2]]: int(found[1])})
+    try:
+        # Without a unit it is as likely meant in days, and what is pruned does not come back.
+        if text[-1:].isalpha() and (asked := parse_duration(text)):
+            return asked
+    except ValueError:
+        pass
+    raise ArgumentTypeError(f"{text!r} is not a length of time with a unit, such as 90d, 12h or 30m.")
 
 
 class Command(BaseCommand):
@@ -38,7 +39,10 @@ class Command(BaseCommand):
         if runs is not None and runs < 1:
             raise CommandError(f"--runs {runs}: give at least 1, so that each job has its latest run.")
         asked = {"history": history, "runs": runs, "words": words, "audit": audit, "jobs": jobs}
-        kept: Kept = replace(kept_by_settings(), **{name: value for name, value in asked.items() if value is not None})
+        by_settings = kept_by_settings()
+        if not settings.HISTORY_KEPT_IS_CHOSEN:  # the default is for recoverers: here somebody says what should go
+            by_settings = replace(by_settings, history=None)
+        kept: Kept = replace(by_settings, **{name: value for name, value in asked.items() if value is not None})
         if kept.for_ever:
             raise CommandError("Everything is kept for ever. Say how long: --history 90d, or set HISTORY_KEPT.")
         gone = Counter()
