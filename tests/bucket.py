@@ -22,6 +22,7 @@ class Bucket(ThreadingHTTPServer):
         self.objects: dict[str, bytes] = {}
         self.refusal: int | None = None
         self.breaks_off = False
+        self.token: str | None = None  # of a role that is lent: whoever has it must sign it too
         Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def options(self, **changes: str) -> dict[str, str]:
@@ -86,6 +87,10 @@ class Answering(BaseHTTPRequestHandler):
             return "another body"
         if not {"host", "x-amz-content-sha256", "x-amz-date"} <= set(names.split(";")):
             return "too little is signed"
+        if self.headers["x-amz-security-token"] != self.server.token or (
+            self.server.token and "x-amz-security-token" not in names.split(";")
+        ):
+            return "InvalidToken"
         path, _, query = self.path.partition("?")
         canonical = [self.command, path, query]
         canonical += [f"{name}:{self.headers[name].strip()}" for name in names.split(";")]

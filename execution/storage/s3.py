@@ -1,13 +1,13 @@
 """A Django storage on S3, or on what speaks like it: as much of it as files need that are written once and read whole.
 
-Of our own, for boto3 asks for another python-dateutil than our cron schedules do. Buckets are addressed by path, which
-every such server understands. Nothing is retried here: a task is.
+Of our own: four kinds of requests do not need boto3, which also holds python-dateutil below version 3. Buckets are
+addressed by path, which every such server understands. Nothing is retried here: a task is.
 """
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.files import File
 from django.core.files.storage import Storage
 
+from execution.storage.credentials import Credentials, Lent, role_of
 from execution.storage.signature import Signer
 
 PATIENCE = 30  # seconds for each answer
@@ -32,19 +33,35 @@ class StorageUnavailable(OSError):
 
 class S3Storage(Storage):
     def __init__(
-        self, *, bucket: str, endpoint: str, region: str, access_key: str, secret_key: str, prefix: str = ""
+        self,
+        *,
+        bucket: str,
+        endpoint: str,
+        region: str,
+        access_key: str,
+        secret_key: str,
+        prefix: str = "",
+        platform: Mapping[str, str] | None = None,
     ) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ImproperlyConfigured(
                 f"S3_ENDPOINT={endpoint!r} is no URL such as https://s3.eu-central-1.amazonaws.com."
             )
-        if not (access_key and secret_key):
-            raise ImproperlyConfigured("S3_BUCKET is set, but S3_ACCESS_KEY and S3_SECRET_KEY are not. Set both.")
+        role = role_of(region=region, **platform) if platform else None
+        if bool(access_key) != bool(secret_key) or not (access_key or role):
+            raise ImproperlyConfigured(
+                "S3_BUCKET is set, but S3_ACCESS_KEY and S3_SECRET_KEY are not, and the platform lends no role "
+                "(AWS_ROLE_ARN with AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_CREDENTIALS_FULL_URI). Set both keys."
+            )
         self._secured = parts.scheme == "https"
         self._host = parts.netloc
         self._root = f"{parts.path.rstrip('/')}/{bucket}/{prefix}"
-        self._signer = Signer(access_key, secret_key, region)
+        self._region = region
+        own = Credentials(access_key, secret_key)
+        self._credentials: Callable[[datetime], Credentials] = lambda now: own
+        if role and not access_key:
+            self._credentials = Lent(role).at
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         return name  # names are random ids already: asking for each whether it is taken is a request too many
@@ -80,7 +97,10 @@ class S3Storage(Storage):
         self, method: str, name: str, *, body: bytes = b"", allowed: tuple[int, ...] = (200,)
     ) -> Iterator[HTTPResponse]:
         path = quote(self._root + name, safe="/-_.~")
-        headers = self._signer.headers(method, self._host, path, body, datetime.now(UTC))
+        now = datetime.now(UTC)
+        lent = self._credentials(now)
+        signer = Signer(lent.access_key, lent.secret_key, self._region, lent.token)
+        headers = signer.headers(method, self._host, path, body, now)
         connection = self._connection()
         try:
             connection.request(method, path, body or (b"" if method == "PUT" else None), headers)

@@ -15,12 +15,15 @@ class Signer:
     access_key: str
     secret_key: str
     region: str
+    token: str = ""  # of a role that is lent
 
     def headers(self, method: str, host: str, path: str, body: bytes, now: datetime, query: str = "") -> dict[str, str]:
         """What the request has to say of itself. `path` and `query` are encoded already, as they are sent."""
         stamp = now.strftime("%Y%m%dT%H%M%SZ")
         digest = sha256(body).hexdigest()
         signed = {"host": host, "x-amz-content-sha256": digest, "x-amz-date": stamp}
+        if self.token:
+            signed["x-amz-security-token"] = self.token
         names = ";".join(signed)
         lines = "".join(f"{name}:{value}\n" for name, value in signed.items())
         request = "\n".join((method, path, query, lines, names, digest))
