@@ -1,13 +1,13 @@
 # syntax=docker/dockerfile:1
 # One image for every role: the command says which.
-#   web         (the default) granian scheduler_project.wsgi:application
+#   web         (the default) python -m scheduler_project.serve 0.0.0.0 8000 --detached
 #   poller      python manage.py run_poller
 #   executor    python manage.py run_executor [--tasks …]
 #   recoverer   python manage.py run_recoverer
 #   watcher     python manage.py run_watcher
 #   migrations  python manage.py migrate
 # Settings come from the environment; scheduler_project/settings.py has them all, docs/operations.md those that matter.
-ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
+ARG PYTHON_IMAGE=python:3.14.10-slim-trixie
 
 FROM ${PYTHON_IMAGE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=/opt/venv/bin:$PATH
@@ -40,19 +40,10 @@ ENV PATH=/opt/venv/bin:$PATH \
     STATIC_ROOT=/app/staticfiles \
     PULSE_FILE=/tmp/punctual-pulse \
     LOG_FORMAT=json \
-    WEB_THREADS=4 \
-    GRANIAN_INTERFACE=wsgi \
-    GRANIAN_HOST=0.0.0.0 \
-    GRANIAN_PORT=8000 \
-    GRANIAN_WORKERS=1 \
-    GRANIAN_BLOCKING_THREADS=4 \
-    GRANIAN_WEBSOCKETS=false \
-    GRANIAN_RESPAWN_FAILED_WORKERS=true \
-    GRANIAN_WORKERS_KILL_TIMEOUT=20 \
-    GRANIAN_LOG_LEVEL=warning
+    WEB_THREADS=4
 USER 10001:10001
 EXPOSE 8000
 VOLUME /var/lib/punctual
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 \
     CMD ["python", "/app/deploy/healthy.py", "web"]
-CMD ["granian", "scheduler_project.wsgi:application"]
+CMD ["python", "-m", "scheduler_project.serve", "0.0.0.0", "8000", "--detached"]

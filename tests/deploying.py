@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -15,6 +15,8 @@ import yaml
 from django.core.management import get_commands, load_command_class
 from granian.cli import cli as granian
 from opentelemetry.sdk import environment_variables as opentelemetry
+
+from scheduler_project.env import known_names
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT_BY_OTHERS = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
@@ -36,13 +38,9 @@ def workflow() -> dict[str, Any]:
 
 @cache
 def settings_read() -> frozenset[str]:
-    """The variables that settings.py reads: the first argument of every `env…(…)`."""
-    calls = [
-        node
-        for node in ast.walk(ast.parse((ROOT / "scheduler_project/settings.py").read_text()))
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
-    ]
-    return frozenset(call.args[0].value for call in calls if ast.unparse(call.func).startswith("env"))
+    """The variables that settings.py reads, or those for what is secret, files with them."""
+    importlib.import_module("scheduler_project.settings")
+    return frozenset(known_names())
 
 
 def unknown(names: Iterable[str]) -> set[str]:
@@ -61,16 +59,23 @@ def parse_command(command: list[str]) -> None:
 
 
 def interpolated(environment: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
-    """Compose's `${NAME:-default}` and `${NAME:?complaint}` with what `.env` gives."""
+    """Compose's `${NAME:-default}` and `${NAME:?complaint}` with what `.env` gives, one inside another too."""
 
     def value(found: re.Match[str]) -> str:
         name, kind, rest = found.groups()
         return given.get(name) or (rest if kind == "-" else "")
 
-    return {
-        name: re.sub(r"\$\{(\w+):([-?])([^}]*)\}", value, text if isinstance(text, str) else str(text))
-        for name, text in environment.items()
-    }
+    def filled(text: str) -> str:
+        made = re.sub(r"\$\{(\w+):([-?])([^{}]*)\}", value, text)
+        return text if made == text else filled(made)
+
+    return {name: filled(str(text)) for name, text in environment.items()}
+
+
+def in_container(service: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
+    """What a process of a service finds in its environment, where `.env` has this: `environment` counts for more."""
+    assert service["env_file"] == [{"path": ".env", "required": False}]
+    return {**given, **interpolated(service["environment"], given)}
 
 
 def complaints(tool: str, *arguments: str | Path) -> str:

@@ -10,8 +10,8 @@ resource "aws_elasticache_subnet_group" "main" {
 }
 
 resource "aws_elasticache_parameter_group" "main" {
-  name   = "${var.name}-redis7"
-  family = "redis7"
+  name   = "${var.name}-valkey8"
+  family = "valkey8"
 
   # The index is one key: any other policy would drop all of it at once when memory is short.
   parameter {
@@ -23,8 +23,8 @@ resource "aws_elasticache_parameter_group" "main" {
 resource "aws_elasticache_replication_group" "main" {
   replication_group_id       = var.name
   description                = "${var.name}: the index of what is due next"
-  engine                     = "redis"
-  engine_version             = "7.1"
+  engine                     = "valkey"
+  engine_version             = "8.1"
   node_type                  = var.redis_node_type
   num_cache_clusters         = 2
   port                       = 6379

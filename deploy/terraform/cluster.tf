@@ -104,9 +104,9 @@ resource "aws_eks_addon" "network" {
   resolve_conflicts_on_update = "OVERWRITE"
 }
 
-# After them: they run on them. The web's HorizontalPodAutoscaler asks the metrics server.
+# After them: they run on them. The web's HorizontalPodAutoscaler asks the metrics server, who needs the bucket the agent.
 resource "aws_eks_addon" "pods" {
-  for_each                    = toset(["coredns", "metrics-server"])
+  for_each                    = toset(["coredns", "eks-pod-identity-agent", "metrics-server"])
   cluster_name                = aws_eks_cluster.main.name
   addon_name                  = each.value
   resolve_conflicts_on_create = "OVERWRITE"

@@ -15,7 +15,7 @@ resource "aws_db_subnet_group" "main" {
 
 resource "aws_db_parameter_group" "main" {
   name_prefix = "${var.name}-"
-  family      = "postgres15"
+  family      = "postgres${var.database_version}"
 
   parameter {
     name  = "rds.force_ssl"
@@ -41,7 +41,7 @@ resource "aws_db_parameter_group" "main" {
 resource "aws_db_instance" "main" {
   identifier     = var.name
   engine         = "postgres"
-  engine_version = "15"
+  engine_version = var.database_version
   instance_class = var.database_instance_class
   db_name        = "punctual"
   username       = "punctual"

@@ -77,9 +77,34 @@ resource "aws_s3_bucket_policy" "files" {
   policy = data.aws_iam_policy_document.plain_http_is_refused.json
 }
 
-# Punctual signs its requests with a key of its own, which may do this and nothing else.
-resource "aws_iam_user" "files" {
-  name = "${var.name}-files"
+# Pods sign their requests in the name of this role, which EKS lends to our service account, and may do this alone.
+data "aws_iam_policy_document" "lent_to_pods" {
+  statement {
+    actions = ["sts:AssumeRole", "sts:TagSession"]
+
+    principals {
+      type        = "Service"
+      identifiers = ["pods.eks.amazonaws.com"]
+    }
+  }
+}
+
+resource "aws_iam_role" "files" {
+  name               = "${var.name}-files"
+  assume_role_policy = data.aws_iam_policy_document.lent_to_pods.json
+}
+
+resource "aws_iam_role_policy" "files" {
+  name   = "files"
+  role   = aws_iam_role.files.name
+  policy = data.aws_iam_policy_document.files.json
+}
+
+resource "aws_eks_pod_identity_association" "files" {
+  cluster_name    = aws_eks_cluster.main.name
+  namespace       = "punctual"
+  service_account = "punctual"
+  role_arn        = aws_iam_role.files.arn
 }
 
 data "aws_iam_policy_document" "files" {
@@ -99,12 +124,20 @@ data "aws_iam_policy_document" "files" {
   }
 }
 
+# The same with a key of its own, where nobody lends roles.
+resource "aws_iam_user" "files" {
+  count = var.static_s3_key ? 1 : 0
+  name  = "${var.name}-files"
+}
+
 resource "aws_iam_user_policy" "files" {
+  count  = var.static_s3_key ? 1 : 0
   name   = "files"
-  user   = aws_iam_user.files.name
+  user   = aws_iam_user.files[0].name
   policy = data.aws_iam_policy_document.files.json
 }
 
 resource "aws_iam_access_key" "files" {
-  user = aws_iam_user.files.name
+  count = var.static_s3_key ? 1 : 0
+  user  = aws_iam_user.files[0].name
 }

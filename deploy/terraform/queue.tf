@@ -7,7 +7,7 @@ resource "random_password" "rabbitmq" {
 resource "aws_mq_broker" "main" {
   broker_name                = var.name
   engine_type                = "RabbitMQ"
-  engine_version             = "3.13"
+  engine_version             = var.rabbitmq_version
   host_instance_type         = var.rabbitmq_instance_type
   deployment_mode            = "CLUSTER_MULTI_AZ"
   publicly_accessible        = false

@@ -33,9 +33,9 @@ variable "one_nat_gateway" {
 }
 
 variable "kubernetes_version" {
-  description = "Of the cluster. EKS supports each for 14 months."
+  description = "Of the cluster. EKS supports each for 14 months: this one until August 2027."
   type        = string
-  default     = "1.31"
+  default     = "1.36"
 }
 
 variable "cluster_admin_arns" {
@@ -73,6 +73,12 @@ variable "database_instance_class" {
   default     = "db.m7g.xlarge"
 }
 
+variable "database_version" {
+  description = "Of PostgreSQL. A database made with an older one keeps it by its number here, until it is upgraded."
+  type        = string
+  default     = "17"
+}
+
 variable "database_storage_gb" {
   description = "To begin with, and at most: it grows by itself. An execution takes about a kilobyte."
   type        = object({ start = number, max = number })
@@ -90,6 +96,12 @@ variable "database_backup_days" {
   }
 }
 
+variable "static_s3_key" {
+  description = "Also make a user with a key for the bucket: for processes that cannot be lent a role, and while moving."
+  type        = bool
+  default     = false
+}
+
 variable "redis_node_type" {
   description = "The index of what is due takes about 200 bytes a job."
   type        = string
@@ -97,9 +109,15 @@ variable "redis_node_type" {
 }
 
 variable "rabbitmq_instance_type" {
-  description = "mq.m5.large is the smallest that can be a cluster."
+  description = "mq.m7g.large is the smallest that can be a cluster; RabbitMQ 4 runs on mq.m7g only."
   type        = string
-  default     = "mq.m5.large"
+  default     = "mq.m7g.large"
+}
+
+variable "rabbitmq_version" {
+  description = "Amazon MQ upgrades no 3.13 to 4: an older broker keeps its number here until a new one replaces it."
+  type        = string
+  default     = "4.2"
 }
 
 variable "deletion_protection" {

@@ -1,4 +1,4 @@
-# What Punctual runs on at AWS: a network, a cluster, and PostgreSQL, Redis, RabbitMQ and a bucket that AWS looks after.
+# What Punctual runs on at AWS: a network, a cluster, and PostgreSQL, Valkey, RabbitMQ and a bucket that AWS looks after.
 # docs/operations.md says how to get from here to a running system. The state holds passwords: keep it in a bucket that
 # is encrypted, versioned and yours alone, as the backend below does once you have named one.
 terraform {
@@ -7,7 +7,7 @@ terraform {
   required_providers {
     aws = {
       source  = "hashicorp/aws"
-      version = "~> 5.80"
+      version = ">= 5.80, < 7.0"
     }
     random = {
       source  = "hashicorp/random"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
 import yaml
+from django.conf import settings
 
 from execution.broker.rabbitmq.topology import Topology
 from execution.registry import registry
@@ -113,6 +116,15 @@ def test_it_says_what_it_needs_and_what_it_may_take(name) -> None:
     assert {"cpu", "memory"} <= resources["requests"].keys() and "memory" in resources["limits"]
 
 
+def test_thumbnails_on_every_thread_fit_into_the_memory_of_their_executor() -> None:
+    inside = container("executor-image-thumbnail")
+    threads = int({each["name"]: each["value"] for each in inside["env"]}["EXECUTOR_THREADS"])
+    spare = max(1, threads // 4)  # EXECUTOR_SPARE_THREADS where nothing is said
+    limit = int(inside["resources"]["limits"]["memory"].removesuffix("Gi")) * 1024**3
+
+    assert limit > (threads + spare) * settings.IMAGE_MEMORY
+
+
 @each_workload
 def test_settings_and_secrets_reach_it_and_each_is_read_by_somebody(name) -> None:
     sources = [next(iter(source.values()))["name"] for source in container(name)["envFrom"]]
@@ -153,7 +165,13 @@ def test_a_deployment_is_probed_by_what_it_has(name) -> None:
             "/readyz",
         ]
     else:
-        assert inside["livenessProbe"]["exec"]["command"] == ["python", "/app/deploy/healthy.py", "loop"]
+        asked = {probe: inside[f"{probe}Probe"]["exec"]["command"] for probe in ("startup", "liveness", "readiness")}
+        healthy = ["python", "/app/deploy/healthy.py"]
+        assert asked == {
+            "startup": [*healthy, "loop"],
+            "liveness": [*healthy, "loop"],
+            "readiness": [*healthy, "ready"],
+        }
 
 
 @pytest.mark.parametrize("name", DEPLOYMENTS)
@@ -234,6 +252,17 @@ def test_the_bucket_is_reached_by_who_writes_reads_and_prunes_it_and_mail_by_who
     }
 
 
+def test_the_role_for_the_bucket_is_asked_for_by_who_uses_the_bucket() -> None:
+    [policy] = [each["spec"] for each in of_kind("NetworkPolicy") if each["metadata"]["name"] == "the-role"]
+
+    assert {name for name in WORKLOADS if selected(policy["podSelector"], labels(name))} == {
+        "web",
+        "recoverer",
+        "executor-image-thumbnail",
+    }
+    assert policy["egress"][0]["to"] == [{"ipBlock": {"cidr": "169.254.170.23/32"}}]
+
+
 def test_the_policy_that_the_page_about_tracing_shows_lets_out_who_has_spans() -> None:
     page = (ROOT / "docs/tracing.md").read_text(encoding="utf-8")
     [policy] = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", page, re.S))
@@ -255,20 +284,36 @@ def test_what_must_be_there_before_the_processes_is_rolled_out_before_them() -> 
     assert script.index("--selector punctual/phase=before") < script.index("wait --for=condition=complete")
 
 
-@pytest.fixture(scope="module")
-def production(tmp_path_factory) -> str:
-    """The overlay as it would be applied."""
+def built(folder: Path, change: Callable[[dict[str, Any]], object] = lambda said: None) -> str:
+    """The production overlay as it would be applied, with a change to its kustomization."""
     if shutil.which("kubectl") is None:
         not_tried("kubectl is not installed, and nothing else builds an overlay. Install the package of Kubernetes.")
-    folder = tmp_path_factory.mktemp("built") / "kubernetes"
     shutil.copytree(FOLDER, folder)
     overlay = folder / "overlays/production"
     shutil.copy(overlay / "secrets.env.example", overlay / "secrets.env")
+    said = kustomization(overlay)
+    change(said)
+    (overlay / "kustomization.yaml").write_text(yaml.safe_dump(said))
 
     done = subprocess.run(["kubectl", "kustomize", overlay], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.fixture(scope="module")
+def production(tmp_path_factory) -> str:
+    return built(tmp_path_factory.mktemp("built") / "kubernetes")
+
+
+def test_an_overlays_own_image_is_what_every_workload_runs(tmp_path) -> None:
+    def mine(said: dict[str, Any]) -> None:
+        said["images"] = [{"name": "punctual", "newName": "registry.example.com/team/jobs", "newTag": "2027.1"}]
+
+    made = list(yaml.safe_load_all(built(tmp_path / "kubernetes", mine)))
+    run = {each["metadata"]["name"]: _found(each, "image") for each in made if each["kind"] in ("Deployment", "Job")}
+
+    assert run == {name: ["registry.example.com/team/jobs:2027.1"] for name in WORKLOADS}
 
 
 def test_the_cluster_that_terraform_makes_knows_every_field(production) -> None:

@@ -69,10 +69,31 @@ def test_redis_keeps_the_index_when_memory_is_short() -> None:
     assert re.search(r'name  = "maxmemory-policy"\s+value = "noeviction"', CODE)
 
 
+def default(variable: str) -> str:
+    return re.search(rf'variable "{variable}" \{{.*?default     = "([^"]+)"', CODE, re.S)[1]
+
+
 def test_postgresql_is_of_the_major_version_that_is_tested() -> None:
     tested = re.search(r"postgres:(\d+)", compose()["services"]["postgres"]["image"])[1]
 
-    assert f'engine_version = "{tested}"' in CODE and f'family      = "postgres{tested}"' in CODE
+    assert default("database_version") == tested
+    assert "engine_version = var.database_version" in CODE and '"postgres${var.database_version}"' in CODE
+
+
+def test_rabbitmq_4_runs_on_what_it_runs_on_and_makes_queues_as_ours_are() -> None:
+    assert default("rabbitmq_version").startswith("4.") and default("rabbitmq_instance_type").startswith("mq.m7g.")
+    assert re.search(r'RABBITMQ_QUEUE_TYPE = "classic"', CODE)
+    assert 'engine                     = "valkey"' in CODE and 'family = "valkey8"' in CODE
+
+
+def test_pods_are_lent_a_role_and_no_key_is_made_unless_asked_for() -> None:
+    account = yaml.safe_load((OVERLAY / "../../base/service-account.yaml").read_text())["metadata"]["name"]
+    namespace = yaml.safe_load((OVERLAY / "kustomization.yaml").read_text())["namespace"]
+
+    assert re.search(rf'namespace       = "{namespace}"\s+service_account = "{account}"', CODE)
+    assert '"eks-pod-identity-agent"' in CODE and '"pods.eks.amazonaws.com"' in CODE and '"sts:TagSession"' in CODE
+    assert len(re.findall(r"count += var.static_s3_key \? 1 : 0", CODE)) == 3
+    assert re.search(r'variable "static_s3_key" \{.*?default     = false', CODE, re.S)
 
 
 def test_servers_are_where_the_production_overlay_lets_pods_go() -> None:
@@ -90,6 +111,20 @@ def test_what_it_tells_is_what_the_overlay_asks_for() -> None:
 
     assert {"DATABASE_URL", "REDIS_URL", "AMQP_URL", "S3_BUCKET", "S3_SECRET_KEY"} <= told
     assert unknown(told) == set() and all(f"{name}=" in asked for name in told)
+
+
+def test_its_secrets_are_a_whole_file_for_the_overlay() -> None:
+    told = re.search(r"<<-EOT\n(.*?)\n  EOT", CODE, re.S)[1]
+    names = re.findall(r"^    ([A-Z_0-9]+)=", told, re.M)
+    page = (ROOT / "docs/operations.md").read_text()
+
+    # A name that comes twice is refused by kustomize: nothing is appended to a copy of the example.
+    assert len(set(names)) == len(names)
+    assert set(names) - {"S3_ACCESS_KEY", "S3_SECRET_KEY"} == set(
+        re.findall(r"^([A-Z_]+)=", (OVERLAY / "secrets.env.example").read_text(), re.M)
+    )
+    assert re.search(r"terraform output -raw secrets_env > \S+/secrets\.env", page)
+    assert "cp -n secrets.env.example secrets.env" in page
 
 
 def test_it_is_formatted_as_terraform_formats() -> None:

@@ -76,5 +76,5 @@ def test_each_make_target_it_calls_is_there() -> None:
         r"make ([\w-]+)", "\n".join(step.get("run", "") for job in JOBS.values() for step in job["steps"])
     )
 
-    assert set(called) == {"lint", "test", "test-long"}
+    assert set(called) == {"lint", "test", "test-long", "test-matrix"}
     assert all(re.search(rf"(?m)^{target}:", (ROOT / "Makefile").read_text()) for target in called)
