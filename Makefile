@@ -5,7 +5,7 @@ BIN := .venv/bin
 MANAGE := $(BIN)/python manage.py
 RANDOM_KEY := $(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))'
 
-.PHONY: run test test-long test-embedded chaos oracle fuzz bench lint format lock clean screenshots
+.PHONY: run test test-long test-embedded test-matrix chaos attack oracle fuzz bench lint format lock clean screenshots
 
 run: export DEMO ?= true
 run: .venv/runs
@@ -22,6 +22,10 @@ test-long: .venv/tests
 test-embedded: .venv/tests
 	@$(BIN)/python -m tests.servers --modes embedded --part quick
 
+# Other versions of Python, Django and the servers: `make test-matrix ONLY=python3.14`. It takes root.
+test-matrix: .venv/tests
+	@$(BIN)/python -m tests.matrix --only "$(ONLY)"
+
 SECONDS ?= 60
 SEED ?= 1
 chaos: .venv/tests
@@ -34,6 +38,10 @@ screenshots: .venv/tests
 oracle: .venv/tests
 	@$(BIN)/python -m tests.oracle
 	@$(BIN)/python -m tests.golden check
+
+ATTACK ?=
+attack: .venv/tests
+	@$(BIN)/python -m tests.attacks --only "$(ATTACK)"
 
 CASES ?= 5000
 fuzz: .venv/tests

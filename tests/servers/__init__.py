@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from tests.servers import docker, found, started
+from tests.servers import docker, found, probe, started
 from tests.servers.kinds import Kind
 from tests.servers.order import Missing, Obtained, Source, first_given
 
@@ -55,7 +55,7 @@ def provide(
                 case Obtained(url=url, how=how, release=release):
                     leaving.callback(release)
                     servers.environment[kind.variable] = url
-                    servers.described.append(f"{kind.title}: {how}")
+                    servers.described.append(f"{kind.title}: {how} [{probe.version(kind, url)}]")
                 case Missing(reason=reason):
                     servers.missing[kind] = outcome
                     servers.described.append(f"{kind.title}: missing ({reason})")

@@ -8,10 +8,12 @@ is chosen by the environment before Django starts.
 
 import argparse
 import os
+import platform
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     needed = {kind for mode in options.modes for kind in mode.needs}
     outcomes: list[report.Outcome] = []
     with provide(needed, private=options.private, absent=options.absent) as servers:
-        _say(*servers.described)
+        _say(f"Versions: Python {platform.python_version()}, Django {version('django')}", *servers.described)
         for mode in options.modes:
             if any(kind in servers.missing for kind in mode.needs):
                 outcomes.append(report.Outcome(mode, None))

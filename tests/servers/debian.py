@@ -26,7 +26,13 @@ LOCK = Path("/run/lock/punctual-installs")  # root's own place: only root instal
 PATIENCE = 600  # seconds for one apt-get: RabbitMQ brings Erlang along
 
 # Without a network the answer is no, and should come soon.
-HURRY = ["-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=20", "-o", "Acquire::https::Timeout=20"]
+# Another apt-get may hold dpkg's lock for a while, for example at the first start of a machine.
+OPTIONS = [
+    "Acquire::Retries=1",
+    "Acquire::http::Timeout=20",
+    "Acquire::https::Timeout=20",
+    "DPkg::Lock::Timeout=120",
+]
 
 
 def install(kind: Kind) -> None:
@@ -82,7 +88,7 @@ def _update() -> None:
 def _apt_get(*words: str) -> None:
     try:
         done = subprocess.run(
-            ["apt-get", *HURRY, *words],
+            ["apt-get", *(part for option in OPTIONS for part in ("-o", option)), *words],
             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
             check=False,
             stdin=subprocess.DEVNULL,

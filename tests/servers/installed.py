@@ -3,6 +3,7 @@
 It only looks: `started` starts them, `debian` installs them.
 """
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -27,10 +28,11 @@ def postgres_binaries() -> Path:
 
 
 def redis_binary() -> Path:
-    """Return `redis-server`, or Valkey's, which speaks the same protocol."""
-    found = _which("redis-server") or _which("valkey-server")
+    """Return `redis-server`, or Valkey's, which speaks the same protocol; REDIS_SERVER names one of them."""
+    names = [os.environ["REDIS_SERVER"]] if os.environ.get("REDIS_SERVER") else ["redis-server", "valkey-server"]
+    found = next(filter(None, map(_which, names)), None)
     if not found:
-        raise _not_installed("redis-server", "redis-server")
+        raise _not_installed(names[0], names[0])
     return found
 
 

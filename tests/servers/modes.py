@@ -17,6 +17,8 @@ FEW_WORKERS = "2"  # for the long part: its few tests are busy all the time
 NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 LONG = (
     "tests/browser",  # each page in a real browser, light and dark, wide and narrow
+    "tests/whole/test_celery_beat.py",  # the import from the real django-celery-beat
+    "tests/whole/test_client_package.py",  # the client built and installed into an empty environment
     "tests/whole/test_chaos.py",  # a slice of `make chaos`
     "tests/whole/test_fuzz.py",  # a slice of `make fuzz`
     "tests/whole/test_operations.py",  # a machine without Docker, as the page has it

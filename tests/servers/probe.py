@@ -37,6 +37,37 @@ def answers(kind: Kind, url: str) -> None:
         raise Unavailable(f"{address(url)} does not answer ({_one_line(error)})") from error
 
 
+def version(kind: Kind, url: str) -> str:
+    """Return what the server at `url` calls itself, and its version."""
+    asked = {Kind.POSTGRESQL: _postgresql_version, Kind.REDIS: _redis_version, Kind.RABBITMQ: _rabbitmq_version}
+    try:
+        return asked[kind](url)
+    except Exception:  # it was asked out of interest: what matters has been found out before
+        return f"{kind.title} unknown"
+
+
+def _postgresql_version(url: str) -> str:
+    with psycopg.connect(url, connect_timeout=PATIENCE) as connection:
+        [told] = connection.execute("SHOW server_version").fetchone() or ["unknown"]
+    return f"PostgreSQL {told.split()[0]}"
+
+
+def _redis_version(url: str) -> str:
+    with _redis_client(url) as client:
+        told = client.info("server")
+    if told.get("server_name") == "valkey":
+        return f"Valkey {told['valkey_version']}"
+    return f"Redis {told['redis_version']}"
+
+
+def _rabbitmq_version(url: str) -> str:
+    with _silent("pika"):
+        connection = pika.BlockingConnection(_rabbitmq_parameters(url))
+        told = connection._impl.server_properties["version"]
+        connection.close()
+    return f"RabbitMQ {told}"
+
+
 def address(url: str) -> str:
     """Return host and port for the screen: a URL may carry a password, and is never shown."""
     try:
@@ -83,24 +114,31 @@ def _postgresql(url: str) -> None:
 
 
 def _redis(url: str) -> None:
-    client = redis.Redis.from_url(
+    with _redis_client(url) as client:
+        client.ping()
+
+
+def _redis_client(url: str) -> redis.Redis:
+    return redis.Redis.from_url(
         url,
         socket_timeout=PATIENCE,
         socket_connect_timeout=PATIENCE,
         retry=Retry(NoBackoff(), 0),  # the client's default is to try for seconds
     )
-    with client:
-        client.ping()
 
 
 def _rabbitmq(url: str) -> None:
+    with _silent("pika"):
+        pika.BlockingConnection(_rabbitmq_parameters(url)).close()
+
+
+def _rabbitmq_parameters(url: str) -> pika.URLParameters:
     parameters = pika.URLParameters(url)
     parameters.socket_timeout = PATIENCE
     parameters.stack_timeout = PATIENCE
     parameters.connection_attempts = 1
     parameters.blocked_connection_timeout = PATIENCE
-    with _silent("pika"):
-        pika.BlockingConnection(parameters).close()
+    return parameters
 
 
 @contextmanager

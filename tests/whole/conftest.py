@@ -10,10 +10,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from punctual import Punctual
 
 from tests.engine.conftest import empty_servers, no_names_left_on_the_servers  # noqa: F401
 from tests.whole.mailserver import MailServer
-from tests.whole.processes import PATIENCE, start
+from tests.whole.person import DORA, Person
+from tests.whole.processes import PATIENCE, everything, ready_address, start
 
 Run = Callable[..., subprocess.Popen[str]]
 
@@ -52,3 +54,22 @@ def database() -> Iterator[str]:
         connection.execute(f"CREATE DATABASE {name}")
         yield urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def running(django_db_setup: None) -> Iterator[str]:
+    """The address of everything under one command."""
+    with everything(EXTRA_APPS="tests.chores") as process:
+        yield ready_address(process)
+
+
+@pytest.fixture
+def dora(running: str) -> Person:
+    """Registered there, and signed in."""
+    return Person(running)
+
+
+@pytest.fixture
+def punctual(running: str, dora: Person) -> Iterator[Punctual]:
+    with Punctual(running, username=DORA["username"], password=DORA["password"]) as punctual:
+        yield punctual
