@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
+from uuid import UUID
 
 import pytest
 from punctual import Invalid, NotAllowed, Punctual, RateLimited, StillGoing, Unreachable, at, cron, every
+from punctual.cli.options import parser
 from punctual.transport import Transport
 
 Answer = tuple[int, dict[str, str], Any]
@@ -35,7 +38,7 @@ class Server:
                     self.close_connection = True
                     return
                 status, headers, told = answer
-                content = json.dumps(told).encode()
+                content = told if isinstance(told, bytes) else json.dumps(told).encode()
                 self.send_response(status)
                 for name, value in {**headers, "Content-Length": str(len(content))}.items():
                     self.send_header(name, value)
@@ -119,7 +122,9 @@ def test_waiting_for_a_limit_has_an_end(client: Punctual, server: Server) -> Non
         (problem(400, errors=[{"field": "payload.to", "message": "is missing."}]), Invalid),
         (problem(401), NotAllowed),
         (problem(403), NotAllowed),
-        ((200 + 100, {}, "a proxy's page"), Unreachable),
+        ((300, {}, "a proxy's page"), Unreachable),
+        ((200, {}, b"<html>a page to sign in</html>"), Unreachable),
+        ((200, {}, ["no object"]), Unreachable),
     ],
 )
 def test_a_refusal_is_named_for_the_fact(client: Punctual, server: Server, answer: Answer, error: type) -> None:
@@ -133,19 +138,19 @@ def test_a_refusal_is_named_for_the_fact(client: Punctual, server: Server, answe
 
 
 def test_a_list_fetches_the_next_page_when_it_is_needed(client: Punctual, server: Server) -> None:
-    more = f"{server.address}/api/v1/jobs?cursor=abc%3D&status=ACTIVE"
+    more = f"{server.address}/api/v1/jobs?cursor=abc%3D&status=ACTIVE&tag=a&tag=b"
     server.answers = [
         (200, {}, {"next": more, "results": [JOB]}),
         (200, {}, {"next": None, "results": [JOB | {"id": "b"}]}),
     ]
 
-    jobs = client.jobs.list(status="ACTIVE", task=None)
+    jobs = client.jobs.list(status="ACTIVE", task=None, tag=["a", "b"])
 
     assert next(jobs).id == "a" and len(server.asked) == 1
     assert [job.id for job in jobs] == ["b"]
     assert [path for _, path, _, _ in server.asked] == [
-        "/api/v1/jobs?status=ACTIVE",
-        "/api/v1/jobs?cursor=abc%3D&status=ACTIVE",
+        "/api/v1/jobs?status=ACTIVE&tag=a&tag=b",
+        "/api/v1/jobs?cursor=abc%3D&status=ACTIVE&tag=a&tag=b",
     ]
 
 
@@ -193,6 +198,33 @@ def test_a_schedule_that_cannot_be_meant_is_refused_before_it_is_sent(wrong: Cal
         wrong()
 
 
+@pytest.mark.parametrize("wrong", ["", "..", "a/b", "?status=ACTIVE", "a b", "ü"])
+def test_what_is_not_an_id_is_refused_before_it_is_sent(client: Punctual, server: Server, wrong: str) -> None:
+    for ask in (client.jobs.delete, client.executions.get, client.alerts.delete, client.incidents.get):
+        with pytest.raises(ValueError, match="is not an id"):
+            ask(wrong)
+
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("name", ["key", "token", "tenant"])
+def test_a_line_break_behind_a_key_is_told(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: only printable ASCII"):
+        Punctual(**{name: "abc\n"})
+
+
+def test_times_and_ids_are_sent_as_the_server_reads_them(client: Punctual, server: Server) -> None:
+    instant, job = datetime(2026, 11, 20, 3, 30, tzinfo=UTC), UUID(int=1)
+    server.answers = [(200, {}, {"next": None, "results": []}), (200, {}, {"count": 0, "more": False})]
+
+    list(client.executions.list(start_time=instant, job=job))
+    client.dead_letters.discard(filter={"start_time": instant, "job": job})
+
+    (_, path, _, _), (_, _, _, body) = server.asked
+    assert path.endswith(f"?start_time=2026-11-20T03%3A30%3A00%2B00%3A00&job={job}")
+    assert body == {"filter": {"start_time": "2026-11-20T03:30:00+00:00", "job": str(job)}}
+
+
 def test_the_transport_asks_nobody_else(server: Server) -> None:
     """A redirect would take the key along."""
     server.answers = [(302, {"Location": "http://127.0.0.1:1/elsewhere"}, {})]
@@ -201,3 +233,19 @@ def test_the_transport_asks_nobody_else(server: Server) -> None:
     with pytest.raises(Unreachable):
         transport.ask("GET", "/jobs")
     transport.close()
+
+
+def test_help_says_what_each_command_does() -> None:
+    top = parser("")
+    things = next(one for one in top._actions if isinstance(one, argparse._SubParsersAction))
+    acts = [
+        one
+        for thing in things.choices.values()
+        for one in thing._actions
+        if isinstance(one, argparse._SubParsersAction)
+    ]
+
+    told = {choice.dest: choice.help for one in (things, *acts) for choice in one._choices_actions}
+
+    assert {"jobs", "create", "replay", "tail"} <= told.keys() and all(told.values())
+    assert all(len(one._choices_actions) == len(one.choices) for one in (things, *acts))  # or one has no help at all

@@ -18,7 +18,7 @@ class Model:
 
     @classmethod
     def read(cls: type[M], told: Mapping[str, Any], **more: Any) -> M:
-        known = {one.name for one in fields(cls)}
+        known = {one.name for one in fields(cls)} - {"raw", *more}
         values = {name: _typed(name, value) for name, value in told.items() if name in known}
         return cls(raw=told, **values, **more)
 
@@ -50,6 +50,7 @@ class Job(Model):
     owner: str | None = None
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    omitted: list[str] = field(default_factory=list)  # of one in a list: what is too long for it; `get` has it
     etag: str | None = None
 
 
@@ -69,6 +70,7 @@ class Execution(Model):
     result: Any = None
     error: str = ""
     reason: str = ""
+    omitted: list[str] = field(default_factory=list)  # of one in a list: what is too long for it; `get` has it
     again: Callable[[str], Execution] | None = field(default=None, repr=False, compare=False)  # reads it anew
 
     @property

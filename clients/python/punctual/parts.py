@@ -7,8 +7,8 @@ from typing import Any
 from uuid import uuid4
 
 from punctual.models import Alert, Execution, Incident, Job, Outcome
-from punctual.paging import every_one
-from punctual.transport import KEY_HEADER, Transport
+from punctual.paging import every_line, every_one
+from punctual.transport import KEY_HEADER, Transport, content, segment
 
 
 class Part:
@@ -18,21 +18,22 @@ class Part:
 
 class Executions(Part):
     def get(self, execution: str) -> Execution:
-        return self._read(self._transport.told("GET", f"/executions/{execution}"))
+        return self._read(self._transport.told("GET", f"/executions/{segment(execution)}"))
 
     def list(self, **filters: Any) -> Iterator[Execution]:
         """Latest due time first; filters are those of the API, such as `status`, `task`, `job` and `tag`."""
         return every_one(self._transport, "/executions", filters, self._read)
 
-    def logs(self, execution: str, **filters: Any) -> Iterator[Mapping[str, Any]]:
-        return every_one(self._transport, f"/executions/{execution}/logs", filters, dict)
+    def logs(self, execution: str, *, after: str | None = None) -> Iterator[Mapping[str, Any]]:
+        """The lines its handler has written so far, oldest first; those after a place, such as `2.10`, with `after`."""
+        return every_line(self._transport, f"/executions/{segment(execution)}/logs", {"after": after})
 
     def cancel(self, execution: str) -> Execution:
-        return self._read(self._transport.told("POST", f"/executions/{execution}/cancel"))
+        return self._read(self._transport.told("POST", f"/executions/{segment(execution)}/cancel"))
 
     def retry(self, execution: str) -> Execution:
         """Run one that failed for good again, with all its retries."""
-        return self._read(self._transport.told("POST", f"/executions/{execution}/retry"))
+        return self._read(self._transport.told("POST", f"/executions/{segment(execution)}/retry"))
 
     def _read(self, told: Mapping[str, Any]) -> Execution:
         return Execution.read(told, again=self.get)
@@ -58,13 +59,16 @@ class Jobs(Part):
         """Up to 1,000 in one call; an outcome for each, in their order."""
         headers = {KEY_HEADER: idempotency_key or str(uuid4())}
         answer = self._transport.ask("POST", "/jobs/bulk", body={"jobs": list(jobs)}, headers=headers)
-        return [Outcome.read(one) for one in answer.json()["results"]]
+        return [Outcome.read(one) for one in content(answer)["results"]]
 
     def get(self, job: str) -> Job:
-        return self._told("GET", f"/jobs/{job}")
+        return self._told("GET", f"/jobs/{segment(job)}")
 
     def list(self, **filters: Any) -> Iterator[Job]:
-        """Newest first; filters are those of the API, such as `status`, `task`, `tag` and `search`."""
+        """Newest first; filters are those of the API, such as `status`, `task`, `tag` and `name`.
+
+        A list, as in `tag=["billing", "nightly"]`, asks for jobs that have all of its tags.
+        """
         return every_one(self._transport, "/jobs", filters, Job.read)
 
     def update(self, job: str | Job, **changes: Any) -> Job:
@@ -72,35 +76,35 @@ class Jobs(Part):
         if isinstance(job, Job):
             headers = {"If-Match": job.etag} if job.etag else {}
             return self._told("PATCH", f"/jobs/{job.id}", body=changes, headers=headers)
-        return self._told("PATCH", f"/jobs/{job}", body=changes)
+        return self._told("PATCH", f"/jobs/{segment(job)}", body=changes)
 
     def delete(self, job: str) -> None:
-        self._transport.ask("DELETE", f"/jobs/{job}")
+        self._transport.ask("DELETE", f"/jobs/{segment(job)}")
 
     def pause(self, job: str) -> Job:
-        return self._told("POST", f"/jobs/{job}/pause")
+        return self._told("POST", f"/jobs/{segment(job)}/pause")
 
     def resume(self, job: str) -> Job:
-        return self._told("POST", f"/jobs/{job}/resume")
+        return self._told("POST", f"/jobs/{segment(job)}/resume")
 
     def cancel(self, job: str) -> Job:
-        return self._told("POST", f"/jobs/{job}/cancel")
+        return self._told("POST", f"/jobs/{segment(job)}/cancel")
 
     def run(self, job: str) -> Execution:
         """Run it now, whatever its schedule says."""
-        told = self._transport.told("POST", f"/jobs/{job}/run")
+        told = self._transport.told("POST", f"/jobs/{segment(job)}/run")
         return Execution.read(told, again=Executions(self._transport).get)
 
     def executions(self, job: str, **filters: Any) -> Iterator[Execution]:
         read = Executions(self._transport)._read
-        return every_one(self._transport, f"/jobs/{job}/executions", filters, read)
+        return every_one(self._transport, f"/jobs/{segment(job)}/executions", filters, read)
 
     def preview(self, job: str, count: int = 10) -> Any:
-        return self._transport.told("GET", f"/jobs/{job}/preview", query={"count": count})
+        return self._transport.told("GET", f"/jobs/{segment(job)}/preview", query={"count": count})
 
     def _told(self, method: str, path: str, **details: Any) -> Job:
         answer = self._transport.ask(method, path, **details)
-        return Job.read(answer.json(), etag=answer.headers.get("ETag"))
+        return Job.read(content(answer), etag=answer.headers.get("ETag"))
 
 
 class Tasks(Part):
@@ -116,11 +120,47 @@ class DeadLetters(Part):
         told = self._transport.told("GET", "/dead-letters", query=filters)
         return list(told["results"])
 
-    def replay(self, **which: Any) -> Any:
-        return self._transport.told("POST", "/dead-letters/replay", body=which)
+    def replay(
+        self,
+        *,
+        executions: Sequence[str] | None = None,
+        fingerprint: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Mapping[str, Any]:
+        """Run them again: those with these ids, all of one cause, or all that a filter finds.
 
-    def discard(self, **which: Any) -> Any:
-        return self._transport.told("POST", "/dead-letters/discard", body=which)
+        Says how many in `count`, and in `more` whether there are some left: then repeat it. `payload` replaces
+        theirs; with `canary`, so many are tried first.
+        """
+        return self._act("replay", _which(executions, fingerprint, filter) | more)
+
+    def discard(
+        self,
+        *,
+        executions: Sequence[str] | None = None,
+        fingerprint: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Mapping[str, Any]:
+        """Take them off the list of dead letters for good, chosen as in `replay`; `reason` is kept with them."""
+        return self._act("discard", _which(executions, fingerprint, filter) | more)
+
+    def _act(self, act: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        told: Mapping[str, Any] = self._transport.told("POST", f"/dead-letters/{act}", body=body)
+        return told
+
+
+def _which(
+    executions: Sequence[str] | None, fingerprint: str | None, filter: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The body that names dead letters. An empty list is not left out: it must not come to mean others."""
+    named = {
+        "executions": None if executions is None else [getattr(one, "id", one) for one in executions],
+        "fingerprint": fingerprint,
+        "filter": None if filter is None else dict(filter),
+    }
+    return {name: value for name, value in named.items() if value is not None}
 
 
 class Alerts(Part):
@@ -134,20 +174,20 @@ class Alerts(Part):
         return Alert.read(self._transport.told("POST", "/alerts", body={"name": name, **where, **more}))
 
     def get(self, alert: str) -> Alert:
-        return Alert.read(self._transport.told("GET", f"/alerts/{alert}"))
+        return Alert.read(self._transport.told("GET", f"/alerts/{segment(alert)}"))
 
     def list(self) -> Iterator[Alert]:
         return every_one(self._transport, "/alerts", {}, Alert.read)
 
     def update(self, alert: str, **changes: Any) -> Alert:
-        return Alert.read(self._transport.told("PATCH", f"/alerts/{alert}", body=changes))
+        return Alert.read(self._transport.told("PATCH", f"/alerts/{segment(alert)}", body=changes))
 
     def delete(self, alert: str) -> None:
-        self._transport.ask("DELETE", f"/alerts/{alert}")
+        self._transport.ask("DELETE", f"/alerts/{segment(alert)}")
 
     def test(self, alert: str) -> Mapping[str, Any]:
         """Have a test notice sent; what became of it is soon in the alert's `latest_notice`."""
-        told: Mapping[str, Any] = self._transport.told("POST", f"/alerts/{alert}/test")
+        told: Mapping[str, Any] = self._transport.told("POST", f"/alerts/{segment(alert)}/test")
         return told
 
 
@@ -155,7 +195,7 @@ class Incidents(Part):
     """What is or was wrong with your jobs."""
 
     def get(self, incident: str) -> Incident:
-        return Incident.read(self._transport.told("GET", f"/incidents/{incident}"))
+        return Incident.read(self._transport.told("GET", f"/incidents/{segment(incident)}"))
 
     def list(self, *, open: bool | None = None, **filters: Any) -> Iterator[Incident]:
         """Newest first; only those that are not over with `open`, and further filters `kind` and `job`."""

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable
 from itertools import islice
-from typing import Any
 
 from punctual.cli.options import schedule_of
 from punctual.cli.showing import show_one, show_table
@@ -57,7 +56,7 @@ def _over(execution: Execution, options: argparse.Namespace) -> int:
 
 
 def _list_jobs(punctual: Punctual, options: argparse.Namespace) -> int:
-    found = punctual.jobs.list(status=options.status, task=options.task, tag=options.tag, search=options.search)
+    found = punctual.jobs.list(status=options.status, task=options.task, tag=options.tag, name=options.name)
     show_table(JOB_COLUMNS, (one.raw for one in islice(found, options.most)), options.json)
     return 0
 
@@ -103,9 +102,9 @@ def _list_dead(punctual: Punctual, options: argparse.Namespace) -> int:
 
 def _on_dead(act: str) -> Command:
     def command(punctual: Punctual, options: argparse.Namespace) -> int:
-        if bool(options.ids) == bool(options.fingerprint):
+        if bool(options.executions) == bool(options.fingerprint):
             raise ValueError("say which: ids, or --fingerprint with one from `punctual dead-letters list`.")
-        which: dict[str, Any] = {"ids": options.ids} if options.ids else {"fingerprint": options.fingerprint}
+        which = {name: value for name in ("executions", "fingerprint") if (value := getattr(options, name))}
         show_one(getattr(punctual.dead_letters, act)(**which), options.json)
         return 0
 

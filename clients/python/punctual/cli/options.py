@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from punctual.schedules import Schedule, at, cron, every
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+MOST = 1_000_000_000  # lines, looks, or units of time: more is a typing error
 
 
 def parser(environment: str) -> argparse.ArgumentParser:
@@ -26,10 +27,10 @@ def parser(environment: str) -> argparse.ArgumentParser:
     _dead(things.add_parser("dead-letters", help="what failed for good").add_subparsers(dest="act", required=True))
     _alerts(things.add_parser("alerts", help="who is told of what").add_subparsers(dest="act", required=True))
     _incidents(things.add_parser("incidents", help="what is wrong").add_subparsers(dest="act", required=True))
-    things.add_parser("tasks", help="what there is to run").add_subparsers(dest="act", required=True).add_parser("list")
+    _tasks(things.add_parser("tasks", help="what there is to run").add_subparsers(dest="act", required=True))
     tail = things.add_parser("tail", help="watch executions come and go, in a live table")
     tail.add_argument("--job", help="of this job only")
-    tail.add_argument("--rounds", type=int, help="end after so many looks, one a second")
+    tail.add_argument("--rounds", type=_count, help="stop after this number of refreshes, one per second")
     tail.set_defaults(act=None)
     return top
 
@@ -38,7 +39,7 @@ def _jobs(acts: Any) -> None:
     create = acts.add_parser("create", help="store a job")
     create.add_argument("task")
     create.add_argument(
-        "payload", nargs="?", default="{}", type=_json, help="JSON, or - to read it from standard input"
+        "payload", nargs="?", default="{}", type=_object, help="a JSON object, or - to read it from standard input"
     )
     create.add_argument("--name", default="")
     create.add_argument("--priority", choices=["high", "normal", "low"])
@@ -49,8 +50,10 @@ def _jobs(acts: Any) -> None:
     when.add_argument("--at", type=_instant, dest="schedule", help="once, such as 2026-11-20T03:30:00Z")
     when.add_argument("--every", type=_interval, dest="schedule", help="such as 90s, 10m, 6h, 1d")
     when.add_argument("--cron", help="such as '30 10 * * 5'")
-    create.add_argument("--timezone", default="UTC", help="of --cron (default: UTC)")
-    _listed(acts, "status", "task", "tag", "search")
+    create.add_argument("--timezone", help="of --cron (default: UTC)")
+    listed = _listed(acts, "status", "task")
+    _tagged(listed)
+    listed.add_argument("--name", "--search", help="words of the name, or how they begin")
     for act, told in {
         "show": "all there is to know",
         "pause": "make no more executions until resumed",
@@ -66,7 +69,7 @@ def _jobs(acts: Any) -> None:
 
 
 def _executions(acts: Any) -> None:
-    _listed(acts, "status", "task", "job", "tag")
+    _tagged(_listed(acts, "status", "task", "job"))
     for act, told in {
         "show": "one with its timeline",
         "cancel": "end it",
@@ -78,9 +81,9 @@ def _executions(acts: Any) -> None:
 
 def _dead(acts: Any) -> None:
     acts.add_parser("list", help="by cause")
-    for act in ("replay", "discard"):
-        which = acts.add_parser(act)
-        which.add_argument("ids", nargs="*")
+    for act, told in {"replay": "run them again", "discard": "take them off the list for good"}.items():
+        which = acts.add_parser(act, help=told)
+        which.add_argument("executions", nargs="*", metavar="EXECUTION", help="ids")
         which.add_argument("--fingerprint", help="all of this cause")
 
 
@@ -106,23 +109,51 @@ def _incidents(acts: Any) -> None:
     listed.add_argument("--open", action="store_true", help="those that are not over")
 
 
+def _tasks(acts: Any) -> None:
+    acts.add_parser("list", help="with what each does")
+
+
 def _listed(acts: Any, *filters: str) -> argparse.ArgumentParser:
     listed: argparse.ArgumentParser = acts.add_parser("list", help="newest first")
     for name in filters:
         listed.add_argument(f"--{name}")
-    listed.add_argument("--most", type=int, default=20, help="lines (default: 20)")
+    listed.add_argument("--most", type=_count, default=20, help="lines (default: 20)")
     return listed
 
 
+def _tagged(listed: argparse.ArgumentParser) -> None:
+    listed.add_argument("--tag", action="append", help="may be given several times: jobs with all of these tags")
+
+
 def schedule_of(options: argparse.Namespace) -> Schedule | None:
-    return cron(options.cron, options.timezone) if options.cron else options.schedule
+    if options.cron is not None:
+        return cron(options.cron, options.timezone or "UTC")
+    if options.timezone is not None:
+        raise ValueError("--timezone is for --cron. Leave it out, or give --cron.")
+    schedule: Schedule | None = options.schedule
+    return schedule
 
 
-def _json(text: str) -> Any:
+def _object(text: str) -> dict[str, Any]:
     try:
-        return json.loads(sys.stdin.read() if text == "-" else text)
+        told = json.loads(sys.stdin.read() if text == "-" else text, parse_constant=_no_number)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"not JSON: {error}. Quote it for the shell: '{{\"to\": …}}'") from None
+    except RecursionError:
+        raise argparse.ArgumentTypeError("too deeply nested.") from None
+    if not isinstance(told, dict):
+        raise argparse.ArgumentTypeError("not a JSON object. Write it as '{\"to\": …}'")
+    return told
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) <= MOST):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to {MOST}")
+    return int(text)
 
 
 def _instant(text: str) -> Schedule:
@@ -134,6 +165,6 @@ def _instant(text: str) -> Schedule:
 
 def _interval(text: str) -> Schedule:
     number, unit = text[:-1], text[-1:]
-    if not number.isdigit() or unit not in UNITS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number with one of {', '.join(UNITS)} behind it")
-    return every(timedelta(seconds=int(number) * UNITS[unit]))
+    if not (number.isascii() and number.isdigit() and len(number) <= len(str(MOST)) and unit in UNITS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number with one of {', '.join(UNITS)} behind it")
+    return every(int(number) * UNITS[unit])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from itertools import islice
 from typing import Any
@@ -12,6 +13,7 @@ from punctual.client import Punctual
 from punctual.models import Execution
 
 LOOK = 1.0  # seconds
+GET_RICH = "For one: pip install 'punctual-client[cli]'"
 ROWS = 20
 COLOURS = {"COMPLETED": "green", "FAILED": "red", "RETRYING": "yellow", "RUNNING": "cyan", "CANCELLED": "magenta"}
 
@@ -37,11 +39,12 @@ def tail(punctual: Punctual, *, job: str | None, rounds: int | None, as_json: bo
 
 
 def _live() -> Any:
-    """A live table where there is a terminal and rich; otherwise what is new goes by, a line each."""
+    """A live table where there is a terminal and rich; otherwise new executions are printed, a line each."""
     try:
         from rich.console import Console
         from rich.live import Live
     except ImportError:
+        print("punctual: rich is not installed, so there is no live table. " + GET_RICH, file=sys.stderr)
         return None
     if not Console().is_terminal:
         return None
@@ -52,13 +55,14 @@ def _live() -> Any:
 
 def _table(executions: list[Execution]) -> Any:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*[name.replace("_", " ") for name in EXECUTION_COLUMNS], expand=True)
     for one in executions:
-        colour = COLOURS.get(one.status, "default")
-        cells = [cell(one.raw.get(name)) for name in EXECUTION_COLUMNS]
-        cells[1] = f"[{colour}]{cells[1]}[/]"
-        table.add_row(*cells)
+        # As Text: rich would read square brackets in somebody's error as markup.
+        cells = {name: Text(cell(one.raw.get(name))) for name in EXECUTION_COLUMNS}
+        cells["status"].stylize(COLOURS.get(one.status, "default"))
+        table.add_row(*cells.values())
     return table
 
 
