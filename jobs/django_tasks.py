@@ -97,7 +97,9 @@ class PunctualBackend(BaseTaskBackend):
     def __init__(self, alias: str, params: dict[str, Any]) -> None:
         super().__init__(alias, params)
         if unknown := sorted(self.options.keys() - OPTIONS):
-            raise ImproperlyConfigured(f"TASKS: OPTIONS has {unknown[0]!r}. Known: {', '.join(sorted(OPTIONS))}.")
+            raise ImproperlyConfigured(
+                f"DJANGO_TASKS_OPTIONS has the unknown option {unknown[0]!r}. Known: {', '.join(sorted(OPTIONS))}."
+            )
 
     @cached_property
     def tenant(self) -> Tenant:
@@ -162,7 +164,8 @@ class PunctualBackend(BaseTaskBackend):
 def register(queues: Collection[str], registry: Registry = tasks.registry) -> None:
     """Have executors serve these queues."""
     for queue in queues:
-        registry.add(tasks.Task(PREFIX + queue, run_call, Call, Limits()))
+        # The seal is a secret: with it, a job could call the same function with other arguments.
+        registry.add(tasks.Task(PREFIX + queue, run_call, Call, Limits(), secrets=frozenset({"seal"})))
 
 
 def queues_of(configured: Mapping[str, Mapping[str, Any]]) -> list[str]:

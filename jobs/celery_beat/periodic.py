@@ -1,14 +1,18 @@
-"""What a periodic task of django-celery-beat is here. No database in here."""
+"""What a periodic task of django-celery-beat is here. No database in here.
+
+What Celery would do is kept where there is a way to say it. What differs is said, field by field, with the reason.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
+from jobs.celery_beat.crontab import Unreadable, translated
 from jobs.new_jobs import NewJob
-from jobs.policies import Misfire
+from jobs.policies import Misfire, Overlap
 from jobs.states import Priority
 from scheduling.recurrence.instants import write_instant
 
@@ -16,10 +20,24 @@ TAG = "from:celery-beat"
 OF_BEAT_ITSELF = "celery.backend_cleanup"
 SHORTEST = timedelta(seconds=1)
 LOW, HIGH = 3, 7  # Celery's priorities over RabbitMQ: 0 to 10, the highest first
+HIGHEST = 10
 
 
 class CannotBeTaken(Exception):
     """Something that has no counterpart here, and why."""
+
+
+class NotNeeded(CannotBeTaken):
+    """Something that would not run in Celery either."""
+
+
+class Difference(NamedTuple):
+    """A field that is not kept as it was, and why."""
+
+    field: str
+    was: Any
+    becomes: Any
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,46 +56,93 @@ class Periodic:
     expires: datetime | None = None
     expire_seconds: int | None = None
     last_run_at: datetime | None = None
+    total_run_count: int = 0
     priority: int | None = None
     queue: str = ""
+    exchange: str = ""
+    routing_key: str = ""
+    headers: Any = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What Celery leaves to its workers, and the importing user decides for all tasks."""
+
+    overlap: str = Overlap.ALLOW  # beat sends each message, whatever became of the one before
+    max_retries: int | None = 0  # a Celery task is tried once, unless its code says otherwise; None: as the task says
+    reversed_priorities: bool = False  # as over Redis, where 0 is the highest
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """What it becomes."""
 
+    source: Periodic
     job: NewJob
     paused: bool
-    notes: list[str] = field(default_factory=list)  # what is not quite the same
+    differences: list[Difference]
 
 
-def taken(one: Periodic, *, task: str, parameters: Sequence[str], now: datetime) -> Taken:
+def taken(one: Periodic, *, task: str, parameters: Sequence[str], choices: Choices, now: datetime) -> Taken:
     """What becomes of it as a job of `task`, which has these parameters; raises CannotBeTaken."""
-    notes: list[str] = []
-    misfire = Misfire.RUN_ONCE
-    if one.expire_seconds is not None:
-        misfire = Misfire.SKIP
-        notes.append(
-            f"expire_seconds {one.expire_seconds}: a run that nobody looked at in time is skipped (misfire: skip); "
-            "one that waits for an executor is not."
-        )
-    if one.queue:
-        notes.append(f"queue {one.queue!r}: every task has a queue of its own here.")
+    schedule, differences = _schedule(one, now)
     job = NewJob(
         task,
         _payload(one, parameters),
-        _schedule(one, now, notes),
+        schedule,
         name=one.name[:200],
-        priority=_priority(one.priority),
-        misfire=misfire,
+        priority=_priority(one.priority, choices),
+        max_retries=choices.max_retries,
+        misfire=Misfire.RUN_ONCE if one.expire_seconds is None else Misfire.SKIP,
+        overlap=choices.overlap,
         tags=(TAG,),
     )
-    return Taken(job, paused=not one.enabled, notes=notes)
+    return Taken(one, job, not one.enabled, [*differences, *_chosen(one, job), *_not_kept(one)])
+
+
+def _chosen(one: Periodic, job: NewJob) -> list[Difference]:
+    """Options of which there are others here, or which are not the same."""
+    found = []
+    if job.overlap != Overlap.ALLOW:
+        why = "chosen with --overlap. Celery starts each execution, whether or not the previous one is running."
+        found.append(Difference("overlap", "allow", str(job.overlap), why))
+    if job.max_retries != 0:
+        becomes = "as the task says" if job.max_retries is None else job.max_retries
+        why = "chosen with --max-retries. Celery does not retry unless the code of the task does."
+        found.append(Difference("max_retries", 0, becomes, why))
+    if one.priority is not None:
+        name = Priority(job.priority).name.lower()
+        why = "there are three priorities. Over Redis, 0 is the highest: give --reversed-priorities."
+        found.append(Difference("priority", one.priority, name, why))
+    if one.expire_seconds is not None:
+        why = (
+            "a due time that is found too late is skipped. An execution that waits for an executor for longer is not "
+            "revoked, as Celery's message would be."
+        )
+        found.append(Difference("expire_seconds", one.expire_seconds, "misfire: skip", why))
+    if not one.enabled and (one.one_off or one.kind == "clocked"):
+        why = "Celery disables a one-off task once it has run: resume the job only if it has not."
+        found.append(Difference("enabled", False, "paused", why))
+    return found
+
+
+def _not_kept(one: Periodic) -> list[Difference]:
+    every_task = "each task has a queue of its own here."
+    no_headers = "executions have no message headers. Put what the task reads into its payload."
+    lost = {
+        "queue": (one.queue, every_task),
+        "exchange": (one.exchange, every_task),
+        "routing_key": (one.routing_key, every_task),
+        "headers": (one.headers, no_headers),
+        "description": (one.description, "jobs have a name and tags, but no description. Keep it where the task is."),
+    }
+    return [Difference(field, was, None, why) for field, (was, why) in lost.items() if was]
 
 
 def _payload(one: Periodic, parameters: Sequence[str]) -> dict[str, Any]:
     if not isinstance(one.args, list) or not isinstance(one.kwargs, dict):
-        raise CannotBeTaken("its args or kwargs are no JSON.")
+        raise CannotBeTaken("its args are not a JSON array, or its kwargs not a JSON object.")
     if len(one.args) > len(parameters):
         raise CannotBeTaken(
             f"it has {len(one.args)} positional arguments, and the task {len(parameters)} fields. Name them as kwargs."
@@ -88,17 +153,15 @@ def _payload(one: Periodic, parameters: Sequence[str]) -> dict[str, Any]:
     return named | one.kwargs
 
 
-def _schedule(one: Periodic, now: datetime, notes: list[str]) -> dict[str, Any]:
+def _schedule(one: Periodic, now: datetime) -> tuple[dict[str, Any], list[Difference]]:
     match one.kind:
         case "crontab":
-            return _crontab(one.schedule) | _bounds(one, now)
+            schedule, differences = _crontab(one.schedule)
+            return schedule | _bounds(one, now), differences
         case "interval":
-            return _interval(one, now)
+            return _interval(one, now), []
         case "clocked":
-            at = one.schedule.get("clocked_time")
-            if at is None or at <= now:
-                raise CannotBeTaken("its one time is past.")
-            return {"type": "once", "run_at": write_instant(at)}
+            return _clocked(one, now), []
         case "solar":
             event = one.schedule.get("event", "an event")
             raise CannotBeTaken(
@@ -107,18 +170,18 @@ def _schedule(one: Periodic, now: datetime, notes: list[str]) -> dict[str, Any]:
     raise CannotBeTaken("it has no schedule.")
 
 
-def _crontab(schedule: Mapping[str, Any]) -> dict[str, Any]:
+def _crontab(schedule: Mapping[str, Any]) -> tuple[dict[str, Any], list[Difference]]:
     fields = [
         "".join(str(schedule.get(name) or "*").split())
         for name in ("minute", "hour", "day_of_month", "month_of_year", "day_of_week")
     ]
-    _, _, day, _, weekday = fields
-    if day != "*" and weekday != "*":
-        raise CannotBeTaken(
-            f"its days are limited twice (day of month {day}, weekday {weekday}). Celery runs it when both hold, cron "
-            "and Punctual when either does. Create it by hand as what you mean."
-        )
-    return {"type": "cron", "expression": " ".join(fields), "timezone": str(schedule.get("timezone") or "UTC")}
+    try:
+        expression, differs = translated(*fields)
+    except Unreadable as error:
+        raise CannotBeTaken(str(error)) from None
+    written = {"type": "cron", "expression": expression, "timezone": str(schedule.get("timezone") or "UTC")}
+    why = "the same times, as cron writes them."
+    return written, [Difference("crontab", " ".join(fields), expression, why)] if differs else []
 
 
 def _interval(one: Periodic, now: datetime) -> dict[str, Any]:
@@ -135,22 +198,35 @@ def _interval(one: Periodic, now: datetime) -> dict[str, Any]:
     return {"type": "interval", "seconds": int(length.total_seconds())} | bounds
 
 
+def _clocked(one: Periodic, now: datetime) -> dict[str, Any]:
+    at = one.schedule.get("clocked_time")
+    if at is None:
+        raise CannotBeTaken("it has no schedule.")
+    if at <= now:
+        if not one.enabled or one.total_run_count or one.last_run_at is not None:
+            raise NotNeeded("its one time is past.")
+        raise CannotBeTaken("its one time is past, and it has not run. Celery would run it at once: do that by hand.")
+    return {"type": "once", "run_at": write_instant(at)}
+
+
 def _bounds(one: Periodic, now: datetime) -> dict[str, Any]:
     bounds: dict[str, Any] = {}
     if one.start_time is not None and one.start_time > now:
         bounds["start_at"] = write_instant(one.start_time)
     if one.expires is not None:
         if one.expires <= now:
-            raise CannotBeTaken("it has expired.")
+            raise NotNeeded("it has expired.")
         bounds["end_at"] = write_instant(one.expires)
     if one.one_off:
-        if one.last_run_at is not None:
-            raise CannotBeTaken("it was to run once, and has.")
+        if one.total_run_count or one.last_run_at is not None:
+            raise NotNeeded("it was to run once, and has.")
         bounds["max_runs"] = 1
     return bounds
 
 
-def _priority(given: int | None) -> Priority:
+def _priority(given: int | None, choices: Choices) -> Priority:
     if given is None:
         return Priority.NORMAL
+    if choices.reversed_priorities:
+        given = HIGHEST - given
     return Priority.LOW if given <= LOW else Priority.HIGH if given >= HIGH else Priority.NORMAL

@@ -11,9 +11,9 @@ from typing import Any
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
+from environ import Env
 
 from jobs.celery_beat.periodic import Periodic
-from scheduler_project.env import env
 
 TASKS = "django_celery_beat_periodictask"
 SCHEDULES = {
@@ -23,8 +23,8 @@ SCHEDULES = {
     "solar": ("django_celery_beat_solarschedule", "event latitude longitude"),
 }
 COLUMNS = (
-    "name task args kwargs expires expire_seconds enabled one_off start_time last_run_at priority queue "
-    "crontab_id interval_id clocked_id solar_id"
+    "name task args kwargs expires expire_seconds enabled one_off start_time last_run_at total_run_count "
+    "priority queue exchange routing_key headers description crontab_id interval_id clocked_id solar_id"
 )
 TIMES = ("expires", "start_time", "last_run_at", "clocked_time")
 FLAGS = ("enabled", "one_off")
@@ -40,7 +40,7 @@ def connected(url: str | None) -> Iterator[BaseDatabaseWrapper]:
     if url is None:
         yield connection
         return
-    other = ConnectionHandler({"default": dict(env.db_url_config(url))})["default"]
+    other = ConnectionHandler({"default": dict(Env.db_url_config(url))})["default"]
     try:
         yield other
     finally:
@@ -78,8 +78,13 @@ def _periodic(row: dict[str, Any], kind: str, schedule: dict[str, Any]) -> Perio
         expires=row["expires"],
         expire_seconds=row["expire_seconds"],
         last_run_at=row["last_run_at"],
+        total_run_count=row["total_run_count"] or 0,
         priority=row["priority"],
         queue=row["queue"] or "",
+        exchange=row["exchange"] or "",
+        routing_key=row["routing_key"] or "",
+        headers=_document(row["headers"], {}),
+        description=row["description"] or "",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 from io import StringIO
@@ -53,9 +54,15 @@ class Beat:
         )
         self._database.commit()
 
-    def take(self, *options: str) -> str:
+    def take(self, *options: str, left_out: int = 0) -> str:
+        """What it says; its exit status has to tell whether something was left out."""
         out = StringIO()
-        call_command("import_celery_beat", "--database-url", self.url, *options, stdout=out)
+        try:
+            call_command("import_celery_beat", "--database-url", self.url, *options, stdout=out)
+        except CommandError as error:
+            assert left_out and error.returncode == 2 and str(error).startswith(f"{left_out} periodic task(s) left out")
+        else:
+            assert not left_out
         return out.getvalue()
 
 
@@ -67,9 +74,11 @@ def beat(tmp_path, team) -> Beat:
 def test_without_apply_it_only_says_what_it_would_create(beat) -> None:
     beat.add("nightly", crontab_id=1)
 
-    told = beat.take()
-
-    assert "+ nightly: send_email" in told and "Nothing was created" in told and not Job.objects.exists()
+    for told in (beat.take(), beat.take("--dry-run")):
+        assert "+ nightly: shop.tasks.send_email becomes send_email" in told and "Nothing was created" in told
+    assert not Job.objects.exists()
+    with pytest.raises(CommandError, match="not allowed with"):
+        call_command("import_celery_beat", "--dry-run", "--apply")
 
 
 def test_a_crontab_keeps_its_time_zone(beat) -> None:
@@ -109,7 +118,8 @@ def test_what_was_disabled_is_paused_and_the_rest_of_its_options_are_kept(beat) 
     job = Job.objects.get()
     assert (job.status, job.priority, job.misfire) == (JobStatus.PAUSED, Priority.HIGH, "skip")
     assert job.schedule["max_runs"] == 1 and job.schedule["end_at"].startswith("2100-01-01")
-    assert "expire_seconds 60" in told
+    assert "! expire_seconds 60: misfire: skip; " in told
+    assert "! priority 9: high; " in told and "! enabled False: paused; Celery disables a one-off task" in told
 
 
 def test_positional_arguments_are_given_their_names(beat) -> None:
@@ -123,8 +133,87 @@ def test_positional_arguments_are_given_their_names(beat) -> None:
 def test_a_task_can_be_called_otherwise_here(beat) -> None:
     beat.add("mapped", task="shop.tasks.remind", crontab_id=1)
 
-    assert "--map shop.tasks.remind=" in beat.take()
+    assert "--map shop.tasks.remind=" in beat.take(left_out=1)
     assert "1 job(s) created" in beat.take("--apply", "--map", "shop.tasks.remind=send_email")
+
+
+def test_two_tasks_are_not_taken_for_one_because_their_last_names_are_the_same(beat) -> None:
+    beat.add("ours", task="shop.tasks.send_email", crontab_id=1)
+    beat.add("theirs", task="crm.tasks.send_email", crontab_id=1)
+
+    told = beat.take("--apply", left_out=2)
+
+    assert "crm.tasks.send_email and shop.tasks.send_email would both become 'send_email'" in told
+    assert not Job.objects.exists()
+    both = [word for one in ("crm", "shop") for word in ("--map", f"{one}.tasks.send_email=send_email")]
+    assert "2 job(s) created" in beat.take("--apply", *both)
+
+
+def test_overlap_and_retries_are_as_in_celery_unless_something_else_is_chosen(beat) -> None:
+    beat.add("first", crontab_id=1)
+    told = beat.take("--apply")
+    beat.add("second", crontab_id=1)
+    chosen = beat.take("--apply", "--overlap", "skip", "--max-retries", "task")
+    beat.add("third", crontab_id=1)
+    beat.take("--apply", "--overlap", "wait", "--max-retries", "5")
+
+    assert "    overlap: allow\n    max_retries: 0\n" in told
+    assert "! overlap allow: skip; chosen with --overlap" in chosen
+    assert "! max_retries 0: as the task says; chosen with --max-retries" in chosen
+    policies = dict(Job.objects.values_list("name", "overlap").order_by("name"))
+    assert policies == {"first": "allow", "second": "skip", "third": "wait"}
+    assert list(Job.objects.order_by("name").values_list("max_retries", flat=True)) == [0, None, 5]
+
+
+def test_what_is_not_kept_is_told_field_by_field(beat) -> None:
+    routing = {"queue": "slow", "exchange": "x", "routing_key": "r", "headers": '{"trace": "1"}'}
+    beat.add("routed", crontab_id=1, priority=0, description="For the auditors.", **routing)
+
+    told = beat.take("--json", "--reversed-priorities")
+
+    [one] = json.loads(told)["create"]
+    lost = {difference["field"]: (difference["was"], difference["becomes"]) for difference in one["differences"]}
+    assert lost == {
+        "priority": (0, "high"),
+        "queue": ("slow", None),
+        "exchange": ("x", None),
+        "routing_key": ("r", None),
+        "headers": ({"trace": "1"}, None),
+        "description": ("For the auditors.", None),
+    }
+    assert all(difference["why"] for difference in one["differences"])
+    assert "a@example.com" not in told, "what is in a payload may be secret"
+    assert "! description For the auditors.: not kept; " in beat.take()
+
+
+def test_what_is_left_out_on_purpose_does_not_fail_the_import(beat) -> None:
+    beat.add("sunset", solar_id=1)
+    beat.add("celery.backend_cleanup", task="celery.backend_cleanup", crontab_id=1)
+
+    assert "! sunset: left out" in beat.take("--apply", left_out=1)
+    assert "0 to create, 0 there already, 2 not needed, 0 left out" in beat.take("--apply", "--skip", "sunset")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--map", "shop.tasks.send_emial=send_email"], "no periodic task has the task shop.tasks.send_emial"),
+        (["--map", "a=b", "--map", "a=c"], "given twice"),
+        (["--map", "a"], "write it as old=new"),
+        (["--skip", "nightyl"], "no periodic task has the name nightyl"),
+        (["--max-retries", "101"], "from 0 to 100"),
+        (["--max-retries", "-1"], "from 0 to 100"),
+        (["--max-retries", "²"], "from 0 to 100"),
+        (["--overlap", "never"], "invalid choice"),
+    ],
+)
+def test_an_option_that_cannot_be_meant_is_refused(beat, options, told) -> None:
+    beat.add("nightly", crontab_id=1)
+
+    with pytest.raises(CommandError, match=told) as refused:
+        call_command("import_celery_beat", "--database-url", beat.url, "--apply", *options)
+
+    assert refused.value.returncode == 1 and not Job.objects.exists()
 
 
 @pytest.mark.parametrize(
@@ -133,13 +222,10 @@ def test_a_task_can_be_called_otherwise_here(beat) -> None:
         ({"solar_id": 1}, "goes by the sun (sunset)"),
         ({"crontab_id": 2}, "limited twice"),
         ({"interval_id": 2}, "whole number of seconds"),
-        ({"clocked_id": 2}, "its one time is past"),
-        ({"crontab_id": 1, "one_off": 1, "last_run_at": "2026-01-01 10:00:00"}, "was to run once, and has"),
-        ({"crontab_id": 1, "expires": "2020-01-01 10:00:00"}, "has expired"),
+        ({"clocked_id": 2}, "its one time is past, and it has not run"),
         ({"crontab_id": 1, "args": "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]"}, "positional arguments"),
         ({"crontab_id": 1, "kwargs": '{"to": "a@example.com"}'}, "subject: is missing"),
-        ({"crontab_id": 1, "kwargs": "no json"}, "no JSON"),
-        ({"crontab_id": 1, "task": "celery.backend_cleanup"}, "tidies up Celery's own results"),
+        ({"crontab_id": 1, "kwargs": "no json"}, "not a JSON object"),
         ({}, "it has no schedule"),
     ],
 )
@@ -147,10 +233,28 @@ def test_what_cannot_be_taken_over_is_left_out_with_the_reason(beat, columns, wh
     beat.add("odd", **columns)
     beat.add("fine", crontab_id=1)
 
-    told = beat.take("--apply")
+    told = beat.take("--apply", left_out=1)
 
     assert why in told and "! odd: left out" in told
     assert Job.objects.get().name == "fine"
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"clocked_id": 2, "one_off": 1, "total_run_count": 1}, "its one time is past"),
+        ({"crontab_id": 1, "one_off": 1, "last_run_at": "2026-01-01 10:00:00"}, "was to run once, and has"),
+        ({"crontab_id": 1, "expires": "2020-01-01 10:00:00"}, "has expired"),
+        ({"crontab_id": 1, "task": "celery.backend_cleanup"}, "tidies up Celery's own results"),
+    ],
+)
+def test_what_would_not_run_in_celery_either_is_not_needed(beat, columns, why) -> None:
+    beat.add("odd", **columns)
+
+    told = beat.take("--apply")
+
+    assert f"- odd: not needed, {why}" in told or f"- odd: not needed, it {why}" in told
+    assert not Job.objects.exists()
 
 
 def test_it_can_be_repeated(beat) -> None:
