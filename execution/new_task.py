@@ -21,25 +21,26 @@ def {name}(who: str, run: Run) -> dict:
     run.progress(1.0, "done")
     return {{"greeting": f"Hello, {{who}}!"}}
 '''
-TEST = '''"""What {name} promises."""
+# Django's own test case: those who only run Punctual do not have pytest.
+TEST = '''"""Tests of the task {name}."""
 
-import pytest
+from django.test import SimpleTestCase
 
 import {app}.tasks  # noqa: F401
-from execution.rehearsal import rehearse
 from execution.registry import InvalidPayload
+from execution.rehearsal import rehearse
 
 
-def test_{name}_answers_and_says_what_it_does() -> None:
-    rehearsal = rehearse("{name}", {{"who": "Ada"}})
+class {test_case}(SimpleTestCase):
+    def test_returns_a_greeting_and_logs_it(self):
+        rehearsal = rehearse("{name}", {{"who": "Ada"}})
 
-    assert rehearsal.result == {{"greeting": "Hello, Ada!"}}
-    assert rehearsal.lines == ["Greeting Ada"]
+        self.assertEqual(rehearsal.result, {{"greeting": "Hello, Ada!"}})
+        self.assertEqual(rehearsal.lines, ["Greeting Ada"])
 
-
-def test_{name}_needs_to_know_whom() -> None:
-    with pytest.raises(InvalidPayload, match="who"):
-        rehearse("{name}", {{}})
+    def test_requires_a_name(self):
+        with self.assertRaisesRegex(InvalidPayload, "who"):
+            rehearse("{name}", {{}})
 '''
 
 
@@ -78,5 +79,5 @@ def write_task(name: str, app: str, *, folder: Path, registry: Registry) -> Writ
                 f"`{IMPORT.strip()}`. Add that line, choose another name, or another --app."
             )
         written.tasks.write_text(text.rstrip("\n") + "\n" + handler)
-    written.test.write_text(TEST.format(name=name, app=app))
+    written.test.write_text(TEST.format(name=name, app=app, test_case=f"{name.title().replace('_', '')}Test"))
     return written

@@ -21,14 +21,18 @@ def test_what_is_written_passes_its_own_test_and_a_second_joins_it(tmp_path: Pat
     assert first.made_app and not second.made_app and first.tasks == second.tasks
     configuration = settings.BASE_DIR / "pyproject.toml"
     pytest_ = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(configuration), f"--rootdir={tmp_path}"]
-    done = subprocess.run(
-        [sys.executable, *pytest_, str(tmp_path / "reports")],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": f"{settings.BASE_DIR}:{tmp_path}"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and "...." in done.stdout, done.stdout + done.stderr
+    with_pytest = python(tmp_path, *pytest_, str(tmp_path / "reports"))
+    without = python(tmp_path, str(settings.BASE_DIR / "manage.py"), "test", "reports")
+    assert with_pytest.returncode == 0 and "...." in with_pytest.stdout, with_pytest.stdout + with_pytest.stderr
+    assert without.returncode == 0 and "Ran 4 tests" in without.stderr, without.stdout + without.stderr
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {
+        "PYTHONPATH": f"{settings.BASE_DIR}:{folder}",
+        "DJANGO_SETTINGS_MODULE": "scheduler_project.settings",
+    }
+    return subprocess.run([sys.executable, *arguments], cwd=folder, env=env, capture_output=True, text=True)
 
 
 def test_the_command_writes_where_one_stands_and_tells_the_next_step(tmp_path: Path) -> None:
@@ -40,7 +44,7 @@ def test_the_command_writes_where_one_stands_and_tells_the_next_step(tmp_path: P
 
     assert done.stdout.splitlines() == [
         "Written: shop/tasks.py, shop/test_greet.py",
-        "Try it:  python -m pytest shop/test_greet.py",
+        "Try it:  python manage.py test shop.test_greet",
         "Run it:  put shop into EXTRA_APPS, as in: EXTRA_APPS=shop make run",
     ], done.stderr
     assert again.returncode and "stays as it is" in again.stderr

@@ -25,6 +25,6 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Written: {written.tasks.relative_to(Path.cwd())}, {written.test.relative_to(Path.cwd())}")
-        self.stdout.write(f"Try it:  python -m pytest {written.test.relative_to(Path.cwd())}")
+        self.stdout.write(f"Try it:  python manage.py test {app}.{written.test.stem}")
         if not apps.is_installed(app):
             self.stdout.write(f"Run it:  put {app} into EXTRA_APPS, as in: EXTRA_APPS={app} make run")
