@@ -11,6 +11,7 @@ from accounts.api.urls import urlpatterns as of_accounts
 from docs.making.pages import PICTURE, made
 from jobs.api.urls import urlpatterns as of_jobs
 from jobs.demo.jobs import LIVELY, MAILS
+from scheduler_project.env import known_names
 from tests.deploying import READ_BY_OPENTELEMETRY, parse_command
 from tests.pages import typed_commands
 
@@ -96,7 +97,7 @@ def test_every_setting_command_and_target_that_a_page_names_exists() -> None:
         *((ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "compose.yaml")),
         *(file.read_text(encoding="utf-8") for package in CODE for file in ROOT.glob(f"{package}/**/*.py")),
     ]
-    known = {word for text in code for word in SETTING.findall(text)} | READ_BY_OPENTELEMETRY
+    known = {word for text in code for word in SETTING.findall(text)} | READ_BY_OPENTELEMETRY | known_names()
     commands, targets = get_commands().keys(), set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     missing = [
         f"{page.relative_to(ROOT)}: {name}"
