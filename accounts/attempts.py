@@ -81,7 +81,10 @@ def _known_at(username: str, request: HttpRequest) -> datetime | None:
 
 
 def _digest_of(username: str, request: HttpRequest) -> str:
-    told = f"{_hashed(username)} {address_of(request)}"
+    # The exact name, unlike the limits, which fold letters: `ALICE` may be a stranger's account, and a sign-in to it
+    # must not make the stranger's address a known one of `alice`.
+    name = sha256(User.normalize_username(username).encode(errors="replace")).hexdigest()
+    told = f"{name} {address_of(request)}"
     return salted_hmac("accounts.known_address", told, algorithm="sha256").hexdigest()
 
 

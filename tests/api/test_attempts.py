@@ -72,6 +72,16 @@ def test_what_another_account_did_from_an_address_makes_it_known_to_no_other(ali
     assert guess(password=PASSWORD, address="198.51.100.7").status_code == 429
 
 
+def test_a_sign_in_to_a_name_in_other_letters_makes_no_address_known_to_the_account(alice) -> None:
+    User.objects.create_user("ALICE", "stranger@example.com", PASSWORD)
+    addresses = [f"192.0.2.{n}" for n in range(6)]
+    assert [guess("ALICE", PASSWORD, one).status_code for one in addresses] == [200] * 6
+
+    statuses = [guess(address=one).status_code for one in addresses]
+
+    assert statuses == [401] * 4 + [429] * 2
+
+
 def test_an_address_is_forgotten_after_a_while(alice, settings) -> None:
     guess(password=PASSWORD, address="198.51.100.7")
     KnownAddress.objects.update(seen_at=timezone.now() - settings.KNOWN_ADDRESS_KEPT - timedelta(days=1))
