@@ -17,6 +17,7 @@ from execution.registry import InvalidPayload, Task, registry
 from jobs.documents import LONGEST_STEP
 from jobs.redaction import MARK, SEALED, Scrubber, fault_of_secrets, is_hidden, is_sealed, replaced
 from jobs.sealing import get_seal
+from jobs.secret_names import is_secret
 
 Path = tuple[str | int, ...]
 
@@ -140,11 +141,14 @@ def _check_binding(kept: Sequence[Path], payload: Any, stored: Stored, task: Tas
 def _first_change(new: Any, old: Any, path: Path, task: Task) -> Path | None:
     """Where a payload with marks first differs from the stored one; None if it does not.
 
-    A secret may be replaced by another one, but not by something with members, which may say more than a secret.
+    A secret whose name says so may be replaced by another one, but not by something with members, which may say more
+    than a secret. Other secrets, which only the task calls so, may be places themselves, such as a URL with a password.
     """
     key = path[-1]
     if is_sealed(old) or (type(key) is str and is_hidden(key, old, task.secrets)):
-        return None if new and type(new) in (str, int, float) else path
+        if new == MARK:
+            return None
+        return None if new and type(new) in (str, int, float) and _is_no_place(key, path, task) else path
     if type(new) is dict and type(old) is dict:
         keys: Iterable[Any] = sorted(new.keys() | old.keys())
     elif type(new) is list and type(old) is list and len(new) == len(old):
@@ -154,6 +158,12 @@ def _first_change(new: Any, old: Any, path: Path, task: Task) -> Path | None:
     return next(
         (at for one in keys if (at := _first_change(_member(new, one), _member(old, one), (*path, one), task))), None
     )
+
+
+def _is_no_place(key: Any, path: Path, task: Task) -> bool:
+    """Whether a secret at this path does not decide where other secrets go."""
+    bound = len(path) == 1 and task.secrets_bound_to is not None and key in task.secrets_bound_to
+    return not bound and type(key) is str and is_secret(key)
 
 
 def _at(document: Any, path: Path) -> Any:

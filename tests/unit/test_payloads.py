@@ -162,6 +162,25 @@ def test_a_secret_is_replaced_by_a_value_and_not_by_an_object_that_names_a_place
     assert opened(store({"password": MARK, "credentials": "another"}, ANY, before))["password"] == "one"
 
 
+@pytest.mark.parametrize("bound", [None, frozenset({"dsn"})])
+def test_a_secret_that_is_a_place_binds_the_other_secrets(bound) -> None:
+    push = Task("push", ANY.handler, Anything, secrets=frozenset({"dsn"}), secrets_bound_to=bound)
+    before = store({"dsn": "https://key@example.com", "token": "one"}, push)
+
+    assert fault({"dsn": "https://evil.example", "token": MARK}, push, before)[0] == "token"
+    assert opened(store({"dsn": MARK, "token": "two"}, push, before)) == {
+        "dsn": "https://key@example.com",
+        "token": "two",
+    }
+
+
+def test_a_secret_that_the_task_binds_the_others_to_is_a_place_whatever_its_name() -> None:
+    push = Task("push", ANY.handler, Anything, secrets_bound_to=frozenset({"credentials"}))
+    before = store({"credentials": "https://key@example.com", "token": "one"}, push)
+
+    assert fault({"credentials": "https://evil.example", "token": MARK}, push, before)[0] == "token"
+
+
 def test_a_secret_does_not_go_to_another_task() -> None:
     before = store({"password": "one"}, CALL)
 
