@@ -45,8 +45,15 @@ def change(request: HttpRequest, user: User, *, current: str, new: str) -> User:
         attempts.check_sign_in(request)
         raise WrongPassword("The current password is incorrect.")
     validate_password(new, known)
+    checked = known.password
     known.set_password(new)
-    known.save(update_fields=["password"])
+    with transaction.atomic():
+        # Locked, with the password as it was checked: a password that was reset meanwhile, because the old one is
+        # known to somebody else, must not be replaced by that person.
+        current = User.objects.select_for_update(no_key=True).filter(pk=known.pk, password=checked, is_active=True)
+        if not list(current.values_list("pk")):
+            raise WrongPassword("The password has just changed. Sign in again.")
+        known.save(update_fields=["password"])
     return known
 
 

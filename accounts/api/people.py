@@ -14,11 +14,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import passwords, tokens, verification
+from accounts import passwords, verification
 from accounts.api.fields import TextField
 from accounts.api.scoped import PeopleOnly
 from accounts.api.serializers import TokenPairSerializer
-from accounts.api.views import Open
+from accounts.api.views import Open, signed_in
 from accounts.links import link_to
 from accounts.models import User
 from jobs.api.problem_schema import problems
@@ -98,7 +98,7 @@ class PasswordView(Own):
             )
         except passwords.WrongPassword as error:
             raise ValidationError({"current_password": [str(error)]}) from None
-        return Response(tokens.sign_in(user)._asdict())
+        return Response(signed_in(user))
 
 
 class ResetRequestView(Open):

@@ -86,7 +86,7 @@ class TokenView(Open):
         if user is None:
             attempts.check_sign_in(request._request)
             raise AuthenticationFailed("Incorrect username or password.")
-        return Response(_signed_in(user))
+        return Response(signed_in(user))
 
 
 class RefreshView(Open):
@@ -130,7 +130,8 @@ class LogoutView(Open):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-def _signed_in(user: User) -> dict[str, str]:
+def signed_in(user: User) -> dict[str, str]:
+    """A new pair of tokens. Raises AuthenticationFailed where the password has changed since it was checked."""
     try:
         return tokens.sign_in(user)._asdict()
     except tokens.SignInAgain as error:

@@ -131,6 +131,36 @@ def test_a_password_that_was_checked_before_it_changed_begins_no_session_afterwa
         sign_in(checked)
 
 
+def test_a_change_does_not_undo_a_reset_that_came_after_the_check(alice, rf, monkeypatch) -> None:
+    def validated_while_reset(new: str, user: User) -> None:
+        owner = User.objects.get(pk=user.pk)
+        owner.set_password(NEW)
+        owner.save()
+
+    monkeypatch.setattr(passwords, "validate_password", validated_while_reset)
+
+    with pytest.raises(passwords.WrongPassword):
+        passwords.change(rf.post("/"), alice, current=PASSWORD, new="a thief's battery")
+
+    alice.refresh_from_db()
+    assert alice.check_password(NEW)
+
+
+def test_a_password_that_changes_again_at_once_gives_no_tokens_and_no_error_of_the_server(alice, monkeypatch) -> None:
+    def change_twice(request, user: User, **sent: str) -> User:
+        changed = User.objects.get(pk=user.pk)
+        alice.set_password(NEW)
+        alice.save()
+        return changed
+
+    client = bearer(sign_in(alice).access)
+    monkeypatch.setattr(passwords, "change", change_twice)
+
+    answer = client.post(CHANGE, {"current_password": PASSWORD, "new_password": NEW})
+
+    assert answer.status_code == 401
+
+
 def test_signing_out_everywhere_ends_every_token_and_session_at_once(alice, charlie) -> None:
     pairs, browser, other = [sign_in(alice), sign_in(alice)], browser_of(alice), sign_in(charlie)
 
