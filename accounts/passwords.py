@@ -79,7 +79,10 @@ def user_of(token: str) -> User:
 
 @transaction.atomic
 def reset(request: HttpRequest, token: str, *, new: str) -> User:
-    """Set a new password with a mailed token, which also verifies the address.
+    """Set a new password with a mailed token. The address stays unverified if it was.
+
+    A stranger may have registered the account with somebody else's address, and have that person reset its password:
+    the stranger's API keys and other owners of its tenants would then send mail in that person's name.
 
     Raises BadResetToken, and Django's ValidationError for a password that is too weak.
     """
@@ -88,7 +91,6 @@ def reset(request: HttpRequest, token: str, *, new: str) -> User:
     validate_password(new, user)
     user.set_password(new)
     user.save(update_fields=["password"])
-    user.note_verified(user.email)
     # Strangers who guess may keep a user away from an unknown address: mail is another way in.
     attempts.remember_address(request, user)
     return user

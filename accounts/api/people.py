@@ -122,7 +122,7 @@ class ResetView(Open):
         operation_id="reset_password",
         tags=["auth"],
         summary="Set a new password with a mailed token",
-        description="The token works once. Ends all sessions and tokens of the user, and verifies the address.",
+        description="The token works once. Ends all sessions and tokens of the user.",
         auth=[],
         request=PasswordResetSerializer,
         responses={204: None, **problems(400)},

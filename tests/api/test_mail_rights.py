@@ -9,14 +9,18 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib.auth.tokens import default_token_generator
 from django.core import mail
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlsafe_base64_encode
 
-from accounts import mail_rates, posting
+from accounts import mail_rates, passwords, posting
+from accounts.keys import create_key
 from accounts.models import Bucket, Membership, Tenant, User
+from accounts.services import register
 from accounts.teams import create_tenant
 from execution.destinations import MustWait
 from execution.handlers.send_email import send_email
@@ -29,7 +33,7 @@ from jobs.services import NewJob
 from jobs.states import Status
 from scheduler_project.doctor.trust import mail_without_verified_owner
 from tests.alerting import rule_of
-from tests.conftest import client_of
+from tests.conftest import PASSWORD, client_of, key_client
 from tests.contracts.buckets import LONG
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +64,17 @@ def answer_for_all(payloads: list[dict[str, Any]], tenant: Tenant) -> None:
     answers = send_email([read(one) for one in payloads], [Run(uuid4(), 1, tenant.pk, Seat()) for _ in payloads])
     assert all(next(answers)["recipients"] for _ in payloads)
     answers.close()
+
+
+def test_a_password_reset_makes_nobody_answer_for_what_a_stranger_registered(db, rf) -> None:
+    stranger = register(username="mallory", email="victim@example.com", password=PASSWORD)
+    key = create_key(tenant=stranger.tenants.get(), creator=stranger, name="kept", scopes=["read", "write"])
+    mailed = f"{urlsafe_base64_encode(str(stranger.pk).encode())}.{default_token_generator.make_token(stranger)}"
+
+    passwords.reset(rf.post("/reset-password"), mailed, new="the victim's battery")
+
+    answer = key_client(key.text).post(JOBS, {"task": "send_email", "payload": MAIL})
+    assert answer.status_code == 403 and REMEDY in answer.json()["detail"]
 
 
 class TestVerification:

@@ -214,7 +214,7 @@ class TestReset:
         assert self.use(token) == 204
         assert self.use(token, "a third horse battery") == 400
         alice.refresh_from_db()
-        assert alice.check_password(NEW) and alice.has_verified_address
+        assert alice.check_password(NEW) and not alice.has_verified_address
         assert not opens(pair.access) and not is_signed_in(browser)
 
     def test_of_two_who_bring_a_token_at_once_one_resets(self, alice) -> None:
