@@ -176,9 +176,12 @@ def _with_secrets(ids: Sequence[UUID], payload: Any, task: Task, tenant: Tenant)
     """The payload for each of these, with its own secrets. Few are read at once: they may be long."""
     for few in chunks(ids, FEW):
         rows = Execution.objects.filter(pk__in=few).select_related("job").order_by("job_id", "pk")
-        own = rows.only("payload", "job__payload")
-        for text, those in groupby(own, key=lambda row: json.dumps(row.effective_payload)):
-            stored = Stored(task.name, json.loads(text))
+        own = rows.only("payload", "job__payload", "job__task")
+        # The job of a dead letter that 0.1.0 left may have another task by now.
+        for (stored_for, text), those in groupby(
+            own, key=lambda row: (row.job.task if row.payload is None else task.name, json.dumps(row.effective_payload))
+        ):
+            stored = Stored(stored_for, json.loads(text))
             yield [one.pk for one in those], accepted(task, payload, tenant=tenant.pk, stored=stored)
 
 

@@ -99,7 +99,9 @@ def update_job(
             raise IllegalMove("A cancelled job cannot be changed. Create a new one.")
         if "task" in changes or "payload" in changes:
             changes = changes | {"payload": _edited_payload(job, changes)}
-            job.executions.all().keep_payload(job.payload)
+            # A dead letter is replayed with the payload that its job has by then, but not with that of another task:
+            # its handler would be given secrets that were entered for the other one.
+            job.executions.all().keep_payload(job.payload, dead=changes.get("task", job.task) != job.task)
         next_run_at = job.next_run_at
         if "schedule" in changes:
             recurrence = read_new(changes["schedule"], job=job.id, now=now)

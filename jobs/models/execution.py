@@ -266,17 +266,19 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """These rows, as far as an act on them needs to know them, locked in the order of ids."""
         return list(self.order_by("pk").select_for_update(no_key=True, of=("self",)).only("job_id", "tenant_id"))
 
-    def keep_payload(self, payload: Any) -> None:
+    def keep_payload(self, payload: Any, *, dead: bool = False) -> None:
         """Have unfinished ones keep the payload they were recorded with. Call it in a transaction.
 
-        Raises IllegalMove for more than one act may store.
+        With `dead`, dead letters too. Raises IllegalMove for more than one act may store.
         """
-        unfinished = self.unfinished().filter(payload__isnull=True).order_by("pk").select_for_update(no_key=True)
-        ids = list(unfinished.values_list("pk", flat=True))
+        which = Q(status__in=UNFINISHED) | DEAD if dead else Q(status__in=UNFINISHED)
+        kept = self.filter(which, payload__isnull=True).order_by("pk").select_for_update(no_key=True)
+        ids = list(kept.values_list("pk", flat=True))
         if len(ids) * (size := len(to_json(payload))) > MAX_COPIED:
             raise IllegalMove(
-                f"{len(ids):,} executions wait, and each would keep a copy of the present payload ({size:,} bytes). "
-                "Wait until they have run, or cancel them, and repeat."
+                f"{len(ids):,} executions {'wait or are dead letters' if dead else 'wait'}, and each would keep a copy "
+                f"of the present payload ({size:,} bytes). Wait until they have run, or cancel "
+                f"{'or discard ' if dead else ''}them, and repeat."
             )
         Execution.objects.filter(pk__in=ids).update(payload=payload)
 

@@ -201,6 +201,33 @@ def test_a_stored_secret_does_not_go_to_another_task_even_without_a_payload(api,
     assert Job.objects.get(pk=job.pk).task == "http_request"
 
 
+@pytest.mark.parametrize("sent_again", [{}, {"payload": {"token": MARK}}])
+def test_a_dead_letter_is_not_given_the_secret_of_another_task(api, team, sent_again) -> None:
+    job = Job.objects.get(pk=create(api, {"token": "of-call"})["id"])
+    dead = api.post(f"/api/v1/jobs/{job.pk}/run").json()["id"]
+    Execution.objects.filter(pk=dead).update(status=Status.FAILED, finished_at=job.created_at, wake_at=None)
+    changed = api.patch(f"/api/v1/jobs/{job.pk}", {"task": "http_request", "payload": CALL})
+    assert changed.status_code == 200, changed.content
+
+    answer = api.post(f"/api/v1/executions/{dead}/retry", sent_again)
+
+    assert answer.status_code == 200, answer.content
+    execution = Execution.objects.get(pk=dead)
+    assert execution.task == "call"
+    assert get_seal().opened(execution.effective_payload, team.pk) == {"token": "of-call"}
+
+
+def test_a_mark_in_a_replay_stands_for_no_secret_of_another_task(api) -> None:
+    job = Job.objects.get(pk=create(api)["id"])
+    dead = api.post(f"/api/v1/jobs/{job.pk}/run").json()["id"]
+    Execution.objects.filter(pk=dead).update(status=Status.FAILED, finished_at=job.created_at, wake_at=None)
+    Job.objects.filter(pk=job.pk).update(task="http_request")  # as an earlier release left it
+
+    answer = api.post(f"/api/v1/executions/{dead}/retry", {"payload": SHOWN})
+
+    assert answer.status_code == 400 and "task http_request" in answer.json()["detail"]
+
+
 @pytest.mark.parametrize(
     "change",
     [
