@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseNotFound, JsonResponse, QueryDict
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseNotFound,
+    JsonResponse,
+    QueryDict,
+)
 from django.urls import resolve
 
 WITH_SLASH = ("/admin/", "/static/")  # theirs belong to them
 FOR_MACHINES = ("/healthz", "/readyz", "/metrics")
 API = "/api/"
 NUL = "\x00"
+PLAIN = "text/plain; charset=utf-8"
 INSIDE_ONLY = ("/readyz", "/metrics")  # they name servers, and how much there is of everything
 
 
@@ -46,6 +55,12 @@ class RefuseNul:
         query = request.META.get("QUERY_STRING", "")
         if NUL in query or "%00" in query:
             return self._refused(request, request.GET)
+        # Cookies have a spelling for it, a backslash and 000, and the session's is looked up in the database. They come
+        # before the path, because the page for what is not found asks who is signed in.
+        if any(NUL in value for value in request.COOKIES.values()):
+            return HttpResponseBadRequest("A cookie contains a null character (U+0000). Remove it.", content_type=PLAIN)
+        if NUL in request.path_info:
+            raise Http404
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: Any) -> HttpResponse | None:
@@ -59,7 +74,7 @@ class RefuseNul:
         names = [name.replace(NUL, "\N{REPLACEMENT CHARACTER}")[:100] for name in _names_with_nul(asked)]
         detail = "; ".join(f"{name}: {message}" for name in names[:3])
         if not request.path_info.startswith(API):
-            return HttpResponseBadRequest(detail, content_type="text/plain; charset=utf-8")
+            return HttpResponseBadRequest(detail, content_type=PLAIN)
         errors = [{"field": name, "message": message} for name in names]
         body = {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": detail, "errors": errors}
         return JsonResponse(body, status=400, content_type="application/problem+json")

@@ -232,3 +232,15 @@ def test_a_null_character_is_refused_with_what_to_do(api, staff) -> None:
         assert answer.status_code == 400 and "Remove it" in answer.content.decode()
     assert api.get("/api/v1/jobs?name=%00")["Content-Type"] == "application/problem+json"
     assert staff.post("/tenant", {"tenant": "a\x00"}).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/account", "/sign-in", "/admin/"])
+def test_a_null_character_in_a_cookie_is_refused(client, db, path) -> None:
+    answer = client.get(path, HTTP_COOKIE='sessionid="\\000aaaaaaaaaaaaaaa"')
+
+    assert answer.status_code == 400 and "U+0000" in answer.content.decode()
+
+
+@pytest.mark.parametrize("page", ["change", "delete", "history"])
+def test_a_null_character_in_a_path_leads_nowhere(staff, page) -> None:
+    assert staff.get(f"/admin/execution/destination/%00/{page}/").status_code == 404
