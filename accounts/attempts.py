@@ -55,7 +55,7 @@ class LimitedBackend(ModelBackend):
             request.refused_attempt = refused
             raise PermissionDenied  # to Django: ask no other backend
         user = super().authenticate(request, username=username, password=password, **options)
-        if user is not None and not demo.may_sign_in(username, password, peer=request.META.get("REMOTE_ADDR", "")):
+        if user is not None and not demo.may_sign_in(username, password, asked_by=request.META):
             logger.warning("demo.sign_in_refused", remedy=demo.CHANGE_IT)
             return None
         if user is not None:

@@ -77,6 +77,17 @@ def test_run_all_does_not_serve_the_well_known_password_in_production(admin, set
         call_command("run_all", port=NO_PORT)
 
 
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP"])
+def test_the_well_known_password_is_refused_behind_a_proxy_on_this_machine(admin, header) -> None:
+    asked = {"username": demo.NAME, "password": demo.PASSWORD}
+
+    answer = APIClient().post(
+        "/api/v1/auth/token", asked, REMOTE_ADDR="127.0.0.1", HTTP_HOST="localhost", headers={header: "203.0.113.9"}
+    )
+
+    assert answer.status_code == 401
+
+
 def test_an_admin_with_a_password_of_their_own_is_served_to_anybody(admin, settings) -> None:
     admin.set_password("correct horse battery")
     admin.save()
