@@ -95,6 +95,16 @@ def backlog(system, team):
     return create
 
 
+def claim(executor: Executor, count: int) -> None:
+    """Tick until it holds this number of executions: RabbitMQ delivers them one after the other."""
+
+    def step() -> bool:
+        executor.tick(wait=timedelta(milliseconds=20))
+        return executor.holding == count
+
+    eventually(step)
+
+
 def test_no_more_is_claimed_than_there_are_threads(executor, gate, waiting) -> None:
     waiting(5)
 
@@ -212,7 +222,7 @@ def test_an_attempt_without_an_outcome_is_given_back(executor, gate, waiting, mo
         raise SystemError
 
     monkeypatch.setattr(type(executor.runner), "run", lambda self, claim, run: broken(claim))
-    executor.tick()
+    eventually(executor.tick)
 
     assert executor.drain(SOON) == 0
     eventually(lambda: Execution.objects.get().status == Status.QUEUED)  # given back, and sent again
@@ -226,20 +236,20 @@ def test_only_attempts_that_their_handler_has_ended_count_as_concluded(executor,
 
     with monkeypatch.context() as patched, capture_logs():
         patched.setattr(type(executor.runner), "run", broken)
-        executor.tick()
+        eventually(executor.tick)
         assert executor.drain(SOON) == 0
     assert executor.concluded == 0  # given back: nothing was done
 
     eventually(lambda: Execution.objects.get().status == Status.QUEUED)
     gate.opened.set()
-    executor.tick()
+    eventually(executor.tick)
     assert executor.drain(SOON) == 0
     assert executor.concluded == 1
 
 
 def test_executions_held_past_their_time_limit_are_counted(executor, gate, waiting, monkeypatch) -> None:
     waiting(2)
-    executor.tick()
+    claim(executor, 2)
     limit = executor.runner.limits.time_limit
     assert executor.overrun(-limit / 2) == 0 and executor.overrun(-limit) == 2
 
@@ -253,7 +263,7 @@ def test_an_attempt_that_had_no_memory_for_its_outcome_does_not_count_and_runs_a
         raise MemoryError
 
     monkeypatch.setattr(type(executor.runner), "run", lambda self, claim, run: broken(claim))
-    executor.tick()
+    eventually(executor.tick)
 
     assert executor.drain(SOON) == 0
     eventually(lambda: Execution.objects.get().status == Status.RETRYING)

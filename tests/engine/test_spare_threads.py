@@ -148,6 +148,7 @@ def test_postponed_executions_all_complete_without_a_counted_attempt(system, exe
 def test_a_tenant_that_is_alone_is_never_postponed(system, executor, rooms, ask, team) -> None:
     before = POSTPONED._value.get()
     ask(team, 5)
+    run_until(system, executor, lambda: rooms.inside[team.id] == THREADS)
 
     for _ in range(5):
         executor.tick(wait=timedelta(milliseconds=20))
@@ -164,6 +165,7 @@ def test_without_spare_threads_one_tenant_may_hold_all(system, rooms, ask, team,
     executor.start()
     ask(team, 3)
     ask(charlie.tenants.get(), 1)
+    run_until(system, executor, lambda: sum(rooms.inside.values()) == THREADS)
     for _ in range(5):
         executor.tick(wait=timedelta(milliseconds=20))
 

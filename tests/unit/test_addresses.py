@@ -82,7 +82,7 @@ def test_a_long_address_of_combining_characters_is_refused_at_once(address) -> N
     began = time.process_time()
 
     assert verdict(Address, address).startswith("value is not a valid email address")
-    assert time.process_time() - began < 0.1
+    assert time.process_time() - began < 0.5
 
 
 @pytest.mark.parametrize(

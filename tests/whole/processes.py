@@ -68,7 +68,7 @@ def everything(**env: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def web_alone(**env: str) -> Iterator[str]:
         yield address
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
 
 
 def _answers(url: str) -> bool:

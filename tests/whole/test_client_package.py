@@ -15,7 +15,10 @@ from tests.pages import FENCED, dialogue, section
 from tests.whole.person import DORA, Person
 
 # What it speaks to is the same in every mode.
-pytestmark = pytest.mark.skipif(not settings.EMBEDDED, reason="shown in embedded mode")
+pytestmark = [
+    pytest.mark.skipif(not settings.EMBEDDED, reason="shown in embedded mode"),
+    pytest.mark.timeout(environments.PATIENCE),  # it installs packages, twice
+]
 
 CLIENT = settings.BASE_DIR / "clients" / "python"
 README = (CLIENT / "README.md").read_text(encoding="utf-8")

@@ -30,26 +30,28 @@ def scrape(address: str) -> Samples:
     return samples
 
 
+def missing_at(address: str, wanted: set[str]) -> set[str]:
+    """What one scrape lacks. On a busy machine, one may lack what could not be read in time."""
+    return wanted - scrape(address).keys()
+
+
 def total(samples: Samples, name: str) -> float:
     return sum(value for _, value in samples.get(name, []))
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_everything_under_one_command_is_at_one_address(transactional_db, workers: str) -> None:
+    read = {"tasks_inflight", "oldest_overdue_seconds", "due_index_size", "incidents_open"}
+    asked = {name for name in set().union(*map(metrics_in, expressions())) if not name.startswith("process_")} - {"up"}
     with everything(METRICS_LOOK="0.2", WEB_WORKERS=workers) as process:
         address = ready_address(process)
-        first = scrape(address)
+        eventually(lambda: not missing_at(address, read))
         Person(address).ask("POST", "/api/v1/jobs", {"task": "send_email", "payload": MAIL})
         eventually(lambda: Execution.objects.filter(status=Status.COMPLETED))
         eventually(lambda: total(scrape(address), "tasks_completed_total") == 1)
         eventually(lambda: total(scrape(address), "pollers_alive") == 1)
-        samples = scrape(address)
-
-    asked = set().union(*map(metrics_in, expressions())) - {"up"}
-    missing = {name for name in asked if not name.startswith("process_")} - samples.keys()
-    assert missing == set()
-    assert {"tasks_inflight", "oldest_overdue_seconds", "due_index_size", "incidents_open"} <= first.keys()
-    assert total(samples, "django_http_requests_total_by_method_total") > 0
+        eventually(lambda: not missing_at(address, asked))
+        eventually(lambda: total(scrape(address), "django_http_requests_total_by_method_total") > 0)
 
 
 def test_with_a_port_of_their_own_the_others_are_not_counted_twice(transactional_db) -> None:
