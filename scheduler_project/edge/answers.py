@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from scheduler_project.edge.bodies import IN_MEMORY
 from scheduler_project.edge.environ import Environ
-from scheduler_project.edge.holding import Holder, Holding
+from scheduler_project.edge.holding import Holder, Holding, end_now
 from scheduler_project.edge.refusals import DROPPED, SLOW_READER, Header
 
 PIECE = 32 * 1024  # bytes given to the server at a time; it takes a few, and more once the client has read those
@@ -78,10 +78,10 @@ class Answers:
         now = asyncio.get_running_loop().time
         begun = now()
         deadline = asyncio.timeout_at(begun + self._patience)
-        holder = Holder(address, drop=lambda: deadline.reschedule(now()))
-        self._holding.grow(holder, answer.size)
+        holder = Holder(address, drop=lambda: end_now(deadline))
         try:
             async with deadline:
+                self._holding.grow(holder, answer.size)  # which may drop this answer itself
                 sent = 0
                 while not holder.dropped and (piece := answer.body.read(PIECE)):
                     await send({"type": "http.response.body", "body": piece, "more_body": True})

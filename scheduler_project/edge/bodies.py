@@ -9,7 +9,7 @@ from contextlib import suppress
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from scheduler_project.edge.holding import Holder, Holding
+from scheduler_project.edge.holding import Holder, Holding, end_now
 from scheduler_project.edge.refusals import Refusal, Refused
 
 IN_MEMORY = 1024 * 1024  # bytes of a body or an answer; larger ones are written to a temporary file
@@ -66,7 +66,7 @@ class Bodies:
         now = asyncio.get_running_loop().time
         begun = now()
         deadline = asyncio.timeout_at(begun + self._patience)
-        holder = Holder(address, drop=lambda: deadline.reschedule(now()))
+        holder = Holder(address, drop=lambda: end_now(deadline))
         body = Body(self._holding, holder)
         try:
             async with deadline:

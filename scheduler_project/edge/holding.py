@@ -6,6 +6,7 @@ is affected first, and a client with one small request last.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 
@@ -18,6 +19,12 @@ class Holder:
         self.bytes = 0
         self.dropped = False
         self.drop: Callable[[], None] | None = drop  # None: it is being answered, and can no longer be dropped
+
+
+def end_now(deadline: asyncio.Timeout) -> None:
+    """End a transfer's time. Between the end of its time and the turn of its task, the deadline cannot be moved."""
+    if not deadline.expired():
+        deadline.reschedule(asyncio.get_running_loop().time())
 
 
 class Holding:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
+from io import BytesIO
 from threading import Event
 
 import pytest
 from django.conf import settings as configured
 
 from accounts.addresses import address_in
-from scheduler_project.edge.answers import answer_of
+from scheduler_project.edge.answers import PIECE, Answer, Answers, answer_of
 from scheduler_project.edge.application import Probes
 from scheduler_project.edge.bodies import Bodies
 from scheduler_project.edge.environ import MAX_BYTES, environ_of
 from scheduler_project.edge.holding import Holder, Holding
-from scheduler_project.edge.refusals import Refusal, Refused
+from scheduler_project.edge.refusals import DROPPED, SLOW_READER, Refusal, Refused
 from scheduler_project.edge.threads import Threads
 
 
@@ -162,6 +164,45 @@ def test_a_body_that_never_arrives_is_refused_when_its_time_is_over() -> None:
         asyncio.run(bodies(Holding(1000), patience=0.01).receive(lambda: asyncio.sleep(3600), "a", 10))
 
     assert refused.value.why is Refusal.TOO_SLOW
+
+
+def test_a_body_whose_time_is_over_is_dropped_for_another_without_an_error() -> None:
+    async def ask() -> tuple[int, int, Refusal]:
+        holding = Holding(100)
+        first = iter([{"type": "http.request", "body": b"x" * 60, "more_body": True}])
+
+        async def receive() -> dict:
+            return next(first, None) or await asyncio.sleep(3600)
+
+        slow = asyncio.create_task(bodies(holding, patience=0.01, rate=10**9).receive(receive, "a", 100))
+        await asyncio.sleep(0)
+        newcomer = Holder("b", drop=lambda: None)
+        asyncio.get_running_loop().call_later(0.02, holding.grow, newcomer, 60)
+        time.sleep(0.1)  # so that both happen in one turn of the loop: first the body's time ends
+        with pytest.raises(Refused) as refused:
+            await slow
+        return holding.total, newcomer.bytes, refused.value.why
+
+    failed: list[dict] = []
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_exception_handler(lambda loop, context: failed.append(context))
+        told = runner.run(ask())
+
+    assert failed == []
+    assert told == (60, 60, Refusal.NO_MEMORY)
+
+
+def test_an_answer_that_does_not_fit_is_dropped_and_counted() -> None:
+    sent, holding, before = [], Holding(PIECE), DROPPED.labels(SLOW_READER)._value.get()
+
+    async def send(message: dict) -> None:
+        sent.append(message["type"])
+
+    answer = Answer(200, [], BytesIO(b"x" * (PIECE + 1)), PIECE + 1)
+    asyncio.run(Answers(holding, patience=60, rate=1000).send(send, answer, "a"))
+
+    assert sent == ["http.response.start"] and answer.body.closed
+    assert (holding.total, DROPPED.labels(SLOW_READER)._value.get()) == (0, before + 1)
 
 
 def test_one_address_has_only_so_many_bodies_under_way_and_others_have_theirs() -> None:
