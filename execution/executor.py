@@ -209,13 +209,16 @@ class Executor:
 
     @property
     def _room(self) -> int:
-        """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
-        return min(self.threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
+        return self._room_of(self.threads)
 
     @property
     def _spare_room(self) -> int:
         """Free threads, the spare ones included."""
-        return self._room + self._spare.spare
+        return self._room_of(self.threads + self._spare.spare)
+
+    def _room_of(self, threads: int) -> int:
+        """Free threads; none while outcomes pile up, because what is run but not written is run again after a crash."""
+        return min(threads - self._running.threads, MOST_UNWRITTEN - len(self._held))
 
     def _with_leases(self, claims: Collection[Claim], but: timedelta | None = None) -> list[tuple[Claim, timedelta]]:
         """Each with how long it is leased for; not those with that one lease. Limits that many share are read once."""

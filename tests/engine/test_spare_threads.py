@@ -174,6 +174,23 @@ def test_without_spare_threads_one_tenant_may_hold_all(system, rooms, ask, team,
     executor.stop(SOON)
 
 
+def test_spare_threads_start_and_postpone_nothing_while_outcomes_pile_up(
+    system, executor, rooms, ask, team, charlie, monkeypatch
+) -> None:
+    before = POSTPONED._value.get()
+    monkeypatch.setattr("execution.executor.MOST_UNWRITTEN", THREADS)
+    monkeypatch.setattr(executor._bookkeeper, "note", lambda finished: None)  # as if the database hung
+    rooms.let_out()
+    ask(team, 5)
+    run_until(system, executor, lambda: executor.holding == THREADS and not executor._running.threads)
+
+    for _ in range(5):
+        executor.tick(wait=timedelta(milliseconds=20))
+
+    assert executor.holding == THREADS and POSTPONED._value.get() == before
+    executor._let_go(list(executor._held))  # so that stopping need not wait for them
+
+
 @pytest.mark.parametrize("status", [Status.RUNNING, Status.COMPLETED, Status.CANCELLED])
 def test_only_what_waits_can_be_postponed(system, rooms, ask, team, status) -> None:
     ask(team, 1)
