@@ -96,6 +96,8 @@ class Executor:
         if len(claims) < len(offered):
             _tell_passed_over(offered, claims)
         self._begin(claims)
+        if len(offered) < free and (postponed := self._spare.recall(MAX_LOOKED_AT)):
+            ledger.bring_back(postponed, now=self.clock.now())  # for the threads that the queue left free
         return len(claims)
 
     def _use_spare_threads(self) -> int:

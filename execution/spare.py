@@ -5,13 +5,13 @@ Once all are busy, a few spare threads start executions of tenants that hold les
 So a tenant never holds more than the ordinary threads, and executions of others do not wait for its executions to end.
 
 What a full executor takes from the queue and may not start is postponed: it returns to the queue a moment later,
-unclaimed, and no attempt is counted.
+unclaimed, and no attempt is counted. The executor has it return at once when threads are free and the queue is empty.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -23,8 +23,10 @@ SOONEST = timedelta(seconds=1)  # until a postponed execution returns
 LATEST = timedelta(seconds=60)
 SPACING = timedelta(milliseconds=10)  # between two returns of a tenant: a backlog must not keep the recoverer busy
 TENANTS_KNOWN_FOR = 5.0  # seconds
+MAX_REMEMBERED = 10_000  # postponed executions; those before return at their times
 
 Offered = tuple[UUID, UUID]  # an execution and its tenant
+Postponed = tuple[UUID, datetime]  # an execution and the time at which it returns
 NO_OWNERS: Mapping[UUID, int] = {}
 
 
@@ -35,6 +37,7 @@ class SpareThreads:
         self.spare = spare
         self._threads = threads
         self._returns = Returns()
+        self._postponed: deque[Postponed] = deque(maxlen=MAX_REMEMBERED)
         self._several_tenants = self._several_owners = False
         self._ask_at = 0.0
 
@@ -54,12 +57,21 @@ class SpareThreads:
         room: int,
         now: datetime,
         owner_of: Mapping[UUID, int] = NO_OWNERS,
-    ) -> tuple[list[UUID], list[tuple[UUID, datetime]]]:
+    ) -> tuple[list[UUID], list[Postponed]]:
         """Return the executions to start, and the others with the time at which each returns."""
         owner_of = owner_of if self._several_owners else NO_OWNERS  # one owner of all tenants keeps nobody out
         chosen, others = choose(offered, held, room=room, threads=self._threads, spare=self.spare, owner_of=owner_of)
         tenant_of = dict(offered)
-        return chosen, list(zip(others, self._returns.take([tenant_of[one] for one in others], now), strict=True))
+        postponed = list(zip(others, self._returns.take([tenant_of[one] for one in others], now), strict=True))
+        self._postponed += postponed
+        return chosen, postponed
+
+    def recall(self, count: int) -> list[Postponed]:
+        """Return, and forget, up to `count` of the postponed executions, the first postponed ones first."""
+        recalled = [self._postponed.popleft() for _ in range(min(count, len(self._postponed)))]
+        if not self._postponed:
+            self._returns = Returns()  # no backlog is ahead of what is postponed next
+        return recalled
 
 
 def choose(

@@ -216,6 +216,21 @@ def postpone(executions: Collection[tuple[UUID, datetime]]) -> None:
     )
 
 
+def bring_back(postponed: Collection[tuple[UUID, datetime]], *, now: datetime) -> None:
+    """Have executions that were postponed wait no longer: the recoverer sends them now.
+
+    One that was sent or postponed again meanwhile stays as it is.
+    """
+    run(
+        f"UPDATE {HERE} SET not_before = %(now)s, wake_at = %(now)s FROM r WHERE id = r.this",
+        {"this": "uuid", "again": "timestamptz"},
+        list(postponed),
+        only=f"locked.not_before = r.again AND locked.not_before > %(now)s AND locked.queued_at IS NULL "
+        f"AND {waits('locked')}",
+        now=now,
+    )
+
+
 def let_rest(executions: Collection[tuple[UUID, Status]], *, wake_at: datetime | None) -> None:
     """Note that nothing needs to be done for these until `wake_at`, or ever, unless they have moved on."""
     run(

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Tenant
 from accounts.teams import create_tenant
+from execution import spare
 from execution.executor import Executor
 from execution.metrics import POSTPONED
 from execution.processes import make_executor
@@ -143,6 +144,41 @@ def test_postponed_executions_all_complete_without_a_counted_attempt(system, exe
     assert set(Execution.objects.values_list("attempt", "forgiven")) == {(1, 0)}
     assert not Attempt.objects.exists()
     assert rooms.most[team.id] <= THREADS
+
+
+def test_postponed_executions_return_as_soon_as_threads_are_free(
+    system, executor, rooms, ask, team, charlie, monkeypatch
+) -> None:
+    monkeypatch.setattr(spare, "SOONEST", timedelta(hours=1))
+    monkeypatch.setattr(spare, "LATEST", timedelta(hours=2))
+    ask(team, 12)
+    run_until(system, executor, lambda: rooms.inside[team.id] == THREADS)
+    run_until(system, executor, lambda: Execution.objects.filter(not_before__gt=timezone.now()).count() == 10)
+
+    rooms.let_out()
+
+    run_until(system, executor, lambda: Execution.objects.completed().count() == 12)
+    assert set(Execution.objects.values_list("attempt", "forgiven")) == {(1, 0)}
+
+
+def test_only_what_still_waits_for_the_time_it_was_postponed_to_is_brought_back(system, rooms, ask, team) -> None:
+    ask(team, 3)
+    now = timezone.now()
+    first, again, later = now + SOON, now + 2 * SOON, now + 3 * SOON
+    back, sent, postponed = Execution.objects.all()
+    ledger.postpone([(one.id, first) for one in (back, sent, postponed)])
+    Execution.objects.filter(pk=sent.pk).update(queued_at=now)
+    ledger.postpone([(postponed.id, again)])
+
+    ledger.bring_back([(one.id, first) for one in (back, sent, postponed)], now=now)
+
+    assert dict(Execution.objects.values_list("pk", "not_before")) == {
+        back.pk: now,
+        sent.pk: first,
+        postponed.pk: again,
+    }
+    ledger.bring_back([(postponed.id, again)], now=later)  # it has returned by itself
+    assert Execution.objects.get(pk=postponed.pk).not_before == again
 
 
 def test_a_tenant_that_is_alone_is_never_postponed(system, executor, rooms, ask, team) -> None:
