@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Q, Subquery
 
 from jobs.alerts.judging import Cursor, Failure, Outcome, Trouble, Waiting
 from jobs.alerts.kinds import Kind
@@ -25,6 +25,7 @@ OFTEN_LOST = 3  # attempts of a task: one or two are what a restart by force lea
 MOST_MENDED = 200  # open failures that are looked at in one go
 OF_A_JOB = ("id", "tenant_id", "name", "task", "tags", "next_run_at", "due_for")
 OF_A_WAIT = ("id", "job_id", "tenant_id", "task", "not_before", "job__name", "job__tags")
+SINCE_RECORDED = tuple("recorded_at" if name == "not_before" else name for name in OF_A_WAIT)
 OF_A_FAILURE = (
     *("id", "job_id", "tenant_id", "task", "error", "fingerprint", "finished_at"),
     *("job__name", "job__tags"),
@@ -67,11 +68,15 @@ def what_became(over: Sequence[Incident]) -> dict[UUID, str]:
 
 
 def late(before: datetime, tasks: Iterable[str]) -> list[Waiting]:
-    """Executions that could have started so long ago, of each task the most urgent ones."""
+    """Executions that could have started so long ago, of each task the most urgent ones.
+
+    Also those that a full executor postpones: that puts off when they may start, again and again.
+    """
     found: list[Waiting] = []
     for task in tasks:
-        rows = Execution.objects.ready(before, [task]).values_list(*OF_A_WAIT)[:MOST_LATE]
-        found += [Waiting(*row) for row in rows]
+        found += [Waiting(*row) for row in Execution.objects.ready(before, [task]).values_list(*OF_A_WAIT)[:MOST_LATE]]
+        postponed = Execution.objects.postponed(before, [task]).values_list(*SINCE_RECORDED)
+        found += [Waiting(*row) for row in postponed[:MOST_LATE]]
     return found
 
 
@@ -84,7 +89,8 @@ def still_late(found: Sequence[Incident], before: datetime) -> set[UUID]:
     due_by_then = Execution.objects.filter(job=OuterRef("job"), pk__lte=highest_id(before)).not_skipped()
     last = dict(these.values_list("pk", Subquery(due_by_then.order_by("-pk").values("pk")[:1])))
     of_each = {one.pk: {one.execution, last.get(one.pk)} for one in found}
-    rows = Execution.objects.waiting().filter(pk__in=set().union(*of_each.values()), not_before__lte=before)
+    could_start = Q(not_before__lte=before) | Q(attempt=0, recorded_at__lte=before) & ~Q(cause=Cause.BACKFILL)
+    rows = Execution.objects.waiting().filter(could_start, pk__in=set().union(*of_each.values()))
     waiting = set(rows.values_list("pk", flat=True))
     return {incident for incident, executions in of_each.items() if executions & waiting}
 
@@ -104,7 +110,10 @@ def offered(before: datetime, lost_since: datetime, tasks: Collection[str]) -> s
     """Those of the tasks whose work has waited so long, or was lost again and again since then."""
     attempts = Attempt.objects.order_by("-pk").values_list("execution__task", "outcome", "finished_at")[:MOST_ATTEMPTS]
     lost = Counter(task for task, outcome, at in attempts if outcome in LOST and at >= lost_since)
-    return {task for task in tasks if lost[task] >= OFTEN_LOST or Execution.objects.ready(before, [task]).exists()}
+    waits = (Execution.objects.ready, Execution.objects.postponed)
+    return {
+        task for task in tasks if lost[task] >= OFTEN_LOST or any(found(before, [task]).exists() for found in waits)
+    }
 
 
 def failures(cursor: Cursor) -> tuple[list[Failure], bool]:

@@ -145,6 +145,17 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         free = self.filter(shelf__in=sorted(CLAIMABLE), waits_for=None, not_before__lte=now, task__in=tasks)
         return free.order_by("-priority", "not_before")
 
+    def postponed(self, before: datetime, tasks: list[str]) -> ExecutionQuerySet:
+        """Those of `tasks` that could have started by `before`, and that a full executor has postponed beyond it.
+
+        Nothing else changes `not_before` ahead of the first attempt. Only executions of a backfill are recorded long
+        before they may start.
+        """
+        moved = self.filter(shelf__in=sorted(CLAIMABLE), waits_for=None, attempt=0, recorded_at__lte=before)
+        # With the priorities, the index of what is ready is read from `before` on, and not from its beginning.
+        moved = moved.filter(task__in=tasks, priority__in=list(Priority), not_before__gt=before)
+        return moved.exclude(cause=Cause.BACKFILL).exclude(status=Status.RETRYING)
+
     def in_line(self) -> ExecutionQuerySet:
         """Those that wait for another one to be over."""
         return self.filter(shelf=Status.SCHEDULED, waits_for__isnull=False)

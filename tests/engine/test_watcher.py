@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from jobs import services
+from jobs import ledger, services
 from jobs.alerts import looking
 from jobs.models import Execution, Incident, Job
-from jobs.states import Status
+from jobs.states import Cause, Status
 from tests.alerting import HOURLY, MINUTE, SECOND, due_at, due_later, execution_of, rule_of, told
 
 
@@ -100,6 +100,24 @@ def test_an_execution_that_waits_too_long_is_late_until_it_starts(watched, at_re
     assert told(notice) == [("late", "new", "Report")]
     assert notice.content["incidents"][0]["execution"] == str(waits.pk)
     assert told(over) == [("late", "recovered", "Report")]
+
+
+def test_an_execution_that_a_full_executor_postpones_again_and_again_is_late(watched, at_rest) -> None:
+    waits = execution_of(at_rest(), watched.time, Status.QUEUED)
+    backfilled = execution_of(at_rest(), watched.time - MINUTE, Status.SCHEDULED)
+    Execution.objects.filter(pk=backfilled.pk).update(cause=Cause.BACKFILL, not_before=watched.time + 60 * MINUTE)
+
+    for _ in range(6):
+        ledger.postpone([(waits.pk, watched.time + 40 * SECOND)])
+        watched.look(after=30 * SECOND)
+
+    [incident] = Incident.objects.all()
+    assert (incident.kind, incident.execution, incident.recovered_at) == ("late", waits.pk, None)
+    assert incident.since == waits.recorded_at
+    assert looking.offered(watched.time - MINUTE, watched.time, ["record"]) == {"record"}
+    Execution.objects.filter(pk=waits.pk).update(status=Status.RUNNING)
+    watched.look(after=SECOND)
+    assert Incident.objects.get().recovered_at == watched.time
 
 
 def test_a_job_stays_late_while_another_of_its_executions_waits(watched, at_rest) -> None:
