@@ -65,11 +65,11 @@ LINKS = """() => [...document.querySelectorAll("a[href]")].map(one => {
     if (URL.canParse(href, document.baseURI)) return new URL(href, document.baseURI).href;
     return one.checkVisibility() ? `invalid:${href}` : "javascript:";
 })"""
-# A mark on each button, to find it again on the same page; its words without numbers, and where its form leads.
-BUTTONS = """() => { const NAVIGATION = "Show or hide the navigation"; return [
+# The words of each button without numbers, and where its form leads. The buttons themselves are kept in the page: an
+# attribute as a mark would be taken away by the page's next update.
+BUTTONS = """() => { const NAVIGATION = "Show or hide the navigation"; window.crawled = [
     ...document.querySelectorAll("button, input[type=submit], summary, [role=button], select[data-submits]")
-].map((one, n) => {
-    one.dataset.crawled = n;
+]; return window.crawled.map((one, n) => {
     const label = one.matches("select") ? one.name : one.getAttribute("aria-label") || one.textContent || one.value;
     const words = (label || one.title || "").trim();
     const action = one.form && one.form.method === "post" ? one.form.getAttribute("action") || "" : null;
@@ -217,7 +217,7 @@ class Crawl:
             return False  # others have been pressed meanwhile
         if found[0]["form"]:
             self.reached.add(route_of(self.home + found[0]["form"]))
-        button = self.page.locator(f'[data-crawled="{found[0]["n"]}"]')
+        button = self.page.evaluate_handle("n => window.crawled[n]", found[0]["n"]).as_element()
         button.evaluate(FILL)
         try:
             if words in SUBMITTING:
@@ -225,10 +225,10 @@ class Crawl:
                 with self.page.expect_navigation():
                     button.select_option(index=other)
                 return True
-            button.click(timeout=5000, no_wait_after=False)
+            button.click(timeout=5000, trial=True)  # presses nothing: a slow answer must not be a reason to press twice
+            button.click()
         except PlaywrightError:  # something is in front of it, as a menu that another button has opened
-            if button.count():
-                button.evaluate("one => one.click()")
+            button.evaluate("one => one.click()")
         self.page.wait_for_load_state("load")
         return True
 
