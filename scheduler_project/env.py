@@ -39,6 +39,7 @@ OTLP = "http/protobuf"
 
 YES, NO = ("true", "yes", "on", "1", "y", "ok"), ("false", "no", "off", "0", "n")
 FOREVER = ("forever", "0")
+NEEDS_UNIT_BELOW = timedelta(hours=1)  # of what is deleted afterwards
 IN_A_FILE = "_FILE"  # what follows the name of a secret whose value is in a file
 
 known: dict[str, bool] = {}  # every name that was asked for, and whether it may be in a file
@@ -116,9 +117,17 @@ def _length(name: str, default: float | str) -> timedelta:
 
 
 def env_kept(name: str, default: str = "forever") -> timedelta | None:
-    """For how long something is kept; None for `forever`, which is also what 0 says."""
+    """How long something is kept before it is deleted; None for `forever` and for 0.
+
+    A short length needs a unit: `HISTORY_KEPT=90` is more likely meant in days, and deleted rows do not come back.
+    """
     text = given(name) or default
-    return None if text.lower() in FOREVER else env_seconds(name, default)
+    if text.lower() in FOREVER:
+        return None
+    length = env_seconds(name, default)
+    if not text[-1:].isalpha() and length < NEEDS_UNIT_BELOW:
+        raise ImproperlyConfigured(f"{name}={text!r} lacks a unit. Set it to {text}d for days, or {text}s for seconds.")
+    return length
 
 
 def env_age(name: str, default: str) -> int:

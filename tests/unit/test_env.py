@@ -115,6 +115,21 @@ def test_what_is_kept_may_be_kept_forever(monkeypatch, text: str, kept: int | No
     assert env.env_kept(NAME, "90d") == (None if kept is None else timedelta(days=kept))
 
 
+@pytest.mark.parametrize("text", ["90", "365", "3599.9"])
+def test_a_retention_of_less_than_an_hour_needs_a_unit(monkeypatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(ImproperlyConfigured, match=f"lacks a unit. Set it to {text}d for days, or {text}s for seconds"):
+        env.env_kept(NAME, "90d")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("7776000", 7_776_000), ("3600", 3600)])
+def test_a_retention_may_be_in_seconds(monkeypatch, text: str, seconds: int) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    assert env.env_kept(NAME) == timedelta(seconds=seconds)
+
+
 @pytest.mark.parametrize("text", ["ture", "2", "enabled", "tru e"])
 def test_a_flag_that_is_neither_true_nor_false_is_refused(monkeypatch, text: str) -> None:
     monkeypatch.setenv(NAME, text)
