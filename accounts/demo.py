@@ -56,7 +56,7 @@ def danger(host: str) -> str:
     why = exposure() or ("" if is_this_machine(host) else f"it would listen on {host or 'all addresses'}")
     if not why or not exists():
         return ""
-    return f"Not started: {why}, and everybody knows the password of the demo's admin. {CHANGE_IT}"
+    return f"Not started: {why}, and the password of the demo admin is publicly known. {CHANGE_IT}"
 
 
 def exists() -> bool:

@@ -131,7 +131,7 @@ class Runner:
         counted until it ran in a process of its own.
         """
         traceback.clear_frames(error.__traceback__)  # what the handler held is free from now on
-        told = "there was no memory left for it in its process (HANDLER_MEMORY_MIB)"
+        told = "out of memory in its process (HANDLER_MEMORY_MIB)"
         if self.is_isolated(claim):
             return self.failed(claim, _caused(MemoryError(told), error), took=took)
         lost = _caused(WorkerLost(told), error)

@@ -130,7 +130,7 @@ def _check_room(tenant_id: UUID, size: int, *, made: bool) -> None:
     alike = Upload.objects.for_tenant(tenant_id).filter(made=made)
     used = alike.aggregate(files=Count("pk"), size=Sum("size", default=0))
     days = settings.UPLOAD_KEPT // A_DAY
-    remedy = f"Files go {days:,} days after their last use. Wait, or ask for a larger quota."
+    remedy = f"Files are deleted {days:,} days after their last use. Wait, or ask for a larger quota."
     if most_files and used["files"] >= most_files:
         raise QuotaExceeded("uploads", limit=most_files, used=used["files"], remedy=remedy)
     if most_bytes and used["size"] + size > most_bytes:

@@ -25,7 +25,7 @@ FEW = 32  # pieces that are looked for one by one, which the interpreter does fa
 # Of one payload: what can be looked for in each text that its execution leads to.
 MAX_SECRET_CHARACTERS = 65_536
 MAX_SECRET_WORDS = 1_000
-TOO_MANY = f"{MARK} (hidden: there are too many secrets to look for them)"
+TOO_MANY = f"{MARK} (hidden: too many secrets to redact)"
 
 
 def is_sealed(value: Any) -> bool:

@@ -100,9 +100,9 @@ def redirected_for_ever(*, production: bool, proxies: int) -> list[CheckMessage]
         return []
     return [
         Warning(
-            "PRODUCTION is true and TRUSTED_PROXIES is 0: no proxy is believed that a request came over HTTPS, so each "
-            "page redirects to itself.",
-            hint="Set TRUSTED_PROXIES to the number of proxies before the web server, mostly 1.",
+            "PRODUCTION is true and TRUSTED_PROXIES is 0: X-Forwarded-Proto is ignored, and each page redirects to "
+            "itself.",
+            hint="Set TRUSTED_PROXIES to the number of proxies before the web server, usually 1.",
             id="punctual.W007",
         )
     ]

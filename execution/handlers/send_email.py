@@ -64,7 +64,7 @@ class Shares:
         """What counts the work for one mail. Raises MustWait where the tenant's share is used up."""
         if self._shared and self._used[tenant] >= SHARE:
             raise MustWait(
-                "the templates of this tenant's mails took their share of this batch", CLOCK.now() + NEXT_BATCH
+                "waiting: the tenant's templates used up their share of this batch", CLOCK.now() + NEXT_BATCH
             )
         meter = Meter()
         try:
@@ -85,7 +85,7 @@ def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares
             with shares.metered(run.tenant_id) as meter:
                 message = written(email, run, rights.senders, meter)
         if wait := mail_rates.wait_for(run.tenant_id, email.recipients, rights):
-            return MustWait("waiting: too many mails of this tenant, or to this address", CLOCK.now() + wait)
+            return MustWait("waiting: the mail rate of the tenant or of the recipient is reached", CLOCK.now() + wait)
         refused = post.send(message, last=run.last_attempt)
     except Exception as error:
         return error

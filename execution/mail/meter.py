@@ -36,12 +36,12 @@ class Meter:
         """Count a node, a filter or an iteration, or one that costs as much as several."""
         self.count(STEP * times)
         if time.thread_time() > self._ends_at:
-            raise TemplateTooLarge("it takes too many steps. Loop over less, or prepare the text before.")
+            raise TemplateTooLarge("too many steps. Loop over fewer items, or send prepared text.")
 
     def count(self, work: int) -> None:
         self.work += work
         if self.work > MAX_WORK:
-            raise TemplateTooLarge("it takes too many steps. Loop over less, or prepare the text before.")
+            raise TemplateTooLarge("too many steps. Loop over fewer items, or send prepared text.")
 
     def look_through(self, value: Any, times: int = 1) -> None:
         """Count all that is in a value, at any depth: it may be written out or compared."""
@@ -64,7 +64,9 @@ class Meter:
         if isinstance(value, (str, list, tuple)):
             self.made_so_far += len(value)
             if self.made_so_far > MAX_MADE:
-                raise TemplateTooLarge(f"it makes more than {MAX_MADE:,} characters. Send less, or link to the rest.")
+                raise TemplateTooLarge(
+                    f"the output has more than {MAX_MADE:,} characters. Send less, or link to the rest."
+                )
             self.count(len(value))
 
 

@@ -131,7 +131,7 @@ def _answers(smtp: smtplib.SMTP, recipients: list[str]) -> dict[str, Answer]:
             said[one] = smtp.rcpt(one)
     except smtplib.SMTPServerDisconnected:
         if refused := {one: answer for one, answer in said.items() if answer[0] not in ACCEPTED}:
-            raise NotDelivered(f"the mail server hung up after it refused {_listed(refused)}") from None
+            raise NotDelivered(f"the mail server closed the connection after it refused {_listed(refused)}") from None
         raise
     return said
 

@@ -19,7 +19,7 @@ from execution.outbound.guard import Guard
 from execution.outbound.urls import Address, Target
 
 NO_USABLE_ADDRESS = (
-    "does not resolve to an address that may be reached. Check the name; a host inside must be in HTTP_ALLOWED_HOSTS."
+    "does not resolve to an allowed address. Check the name. Internal hosts must be in HTTP_ALLOWED_HOSTS."
 )
 
 logger = structlog.get_logger(__name__)

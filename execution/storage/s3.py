@@ -51,7 +51,7 @@ class S3Storage(Storage):
         role = role_of(region=region, **platform) if platform else None
         if bool(access_key) != bool(secret_key) or not (access_key or role):
             raise ImproperlyConfigured(
-                "S3_BUCKET is set, but S3_ACCESS_KEY and S3_SECRET_KEY are not, and the platform lends no role "
+                "S3_BUCKET is set, but S3_ACCESS_KEY and S3_SECRET_KEY are not, and the platform provides no role "
                 "(AWS_ROLE_ARN with AWS_WEB_IDENTITY_TOKEN_FILE, or AWS_CONTAINER_CREDENTIALS_FULL_URI). Set both keys."
             )
         self._secured = parts.scheme == "https"

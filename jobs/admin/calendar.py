@@ -25,7 +25,7 @@ def calendar(request: HttpRequest) -> HttpResponse:
     require(request, "jobs.view_job")
     hours = request.GET.get("hours", "24")
     if hours not in SPANS:
-        messages.warning(request, f"Unknown hours: {hours[:20]}. Shown are 24; choose one of {', '.join(SPANS)}.")
+        messages.warning(request, f"Unknown hours: {hours[:20]}. Showing 24. Choose one of {', '.join(SPANS)}.")
         hours = "24"
     report = reports.of(None, int(hours), at_once=True)
     context = {

@@ -86,7 +86,7 @@ class Courier:
             if rights and not rights.verified:
                 self._give_up(notice, UNVERIFIED)
             elif rights and (wait := mail_rates.wait_for(notice.rule.tenant_id, notice.rule.emails, rights)):
-                notice.put_off(now + wait, "waiting: too many mails of this tenant, or to this address")
+                notice.put_off(now + wait, "waiting: the mail rate of the tenant or of the recipient is reached")
             elif notice.take(now + OURS):
                 self._tries[self._pool.submit(self._deliver, notice, last=self._is_last(notice))] = notice
                 begun += 1
@@ -126,7 +126,7 @@ class Courier:
     def _give_up(self, notice: Notice, told: str) -> None:
         notice.failed(told, None)
         self._count(notice, "given_up")
-        remedy = "see that the rule names somebody who can be reached, and test it"
+        remedy = "check the recipients or URL of the rule, then send a test notice"
         logger.error("notice.given_up", notice=str(notice.pk), error=told, remedy=remedy)
 
     def _decided(self, notice: Notice, error: BaseException, now: datetime) -> RetryAt | GiveUp:

@@ -79,7 +79,9 @@ class ListedSnapshotField(Whole, SnapshotField):
 class AuditRowSerializer(AuditEventSerializer):
     """An event among others."""
 
-    before = ListedSnapshotField(help_text="The job or alert before. Null where it was not there yet, or is too long.")
+    before = ListedSnapshotField(
+        help_text="The job or alert before. Null if it did not exist yet, or is too long for a list."
+    )
     after = ListedSnapshotField(help_text="The same after. Secrets are hidden in both.")
     omitted = OmittedField("Read the event by itself for them.")
 

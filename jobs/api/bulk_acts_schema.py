@@ -17,7 +17,7 @@ class BulkActOutcomeSerializer(serializers.Serializer):
     id = serializers.UUIDField()
     status = serializers.ChoiceField([OK, NOT_FOUND, REFUSED])
     reason = serializers.CharField(required=False, help_text="Why not, unless it is ok.")
-    job = JobRowSerializer(required=False, help_text="As it is now, wherever it was found.")
+    job = JobRowSerializer(required=False, help_text="The job as it is now. Absent if it was not found.")
     missed_since = serializers.DateTimeField(
         required=False,
         help_text="Of one that was resumed: the first due time that passed during the pause. To run what was missed, "

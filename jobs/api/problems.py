@@ -122,7 +122,7 @@ def faults_of(error: Exception) -> list[Fault]:
 
 def page_not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
     """For addresses that lead nowhere."""
-    return page_problem(404, f"Nothing is at {request.path[:200]}. The API is described at /api/docs.")
+    return page_problem(404, f"Not found: {request.path[:200]}. The API is described at /api/docs.")
 
 
 def page_problem(status: int, detail: str) -> JsonResponse:

@@ -50,13 +50,13 @@ class Place:
     def _part(self, part: str, text: str) -> Iterable[int]:
         found = PART.fullmatch(part)
         if found is None or (found["first"] == "*" and found["last"]) or (found["step"] and found["step"] == "0"):
-            raise Unreadable(f"its {self.name} {text!r} is not one that Celery reads.")
+            raise Unreadable(f"its {self.name} {text!r} is invalid in Celery.")
         size = self.highest - self.lowest + 1
         if found["first"] == "*":
             values = list(range(self.lowest, self.highest + 1))
         else:
             if found["step"] and not found["last"]:
-                raise Unreadable(f"its {self.name} {text!r} is not one that Celery reads: a step needs a range or *.")
+                raise Unreadable(f"its {self.name} {text!r} is invalid in Celery: a step requires a range or *.")
             first = self._number(found["first"], text)
             last = self._number(found["last"], text) if found["last"] else first
             length = (last - first) % size + 1
@@ -66,7 +66,7 @@ class Place:
     def _number(self, word: str, text: str) -> int:
         number = int(word) if word.isdigit() else self.names.get(word[:3].lower())
         if number is None or not self.lowest <= number <= self.highest:
-            raise Unreadable(f"its {self.name} {text!r} is not one that Celery reads: {word!r} is none.")
+            raise Unreadable(f"its {self.name} {text!r} is invalid in Celery: unknown or out-of-range value {word!r}.")
         return number
 
     def _is_cron(self, part: str) -> bool:
@@ -115,8 +115,8 @@ def _days(day: str, weekday: str) -> tuple[str, str]:
     if 0 in weekdays:
         return DAY.written(day), _starting_with(SUNDAY, weekdays - {0})
     raise Unreadable(
-        f"its days are limited twice (day of month {day}, day of week {weekday}). Celery runs it when both fit, "
-        "cron and Punctual when either does. Create it by hand as what you mean."
+        f"both day of month ({day}) and day of week ({weekday}) are limited. Celery requires both to match, cron and "
+        "Punctual either of them. Create the job by hand."
     )
 
 

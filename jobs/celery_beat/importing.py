@@ -112,7 +112,7 @@ def _called(tasks: Iterable[str], names: Mapping[str, str]) -> dict[str, list[st
 def _task(name: str, names: Mapping[str, str], called: Mapping[str, Sequence[str]]) -> Task:
     """By the name it was given for the import, its own, or the last part of that: `shop.tasks.remind` is `remind`."""
     if name == OF_BEAT_ITSELF:
-        raise NotNeeded("it tidies up Celery's own results, of which there are none here.")
+        raise NotNeeded("it deletes Celery's own results, which Punctual does not have.")
     if name in names:
         return registry.get(names[name])
     if name in registry.names():
@@ -125,7 +125,7 @@ def _task(name: str, names: Mapping[str, str], called: Mapping[str, Sequence[str
         )
     if others := [other for other in called[short] if other != name]:
         raise CannotBeTaken(
-            f"{name} and {', '.join(others)} would both become {short!r}. Say which task each one is: --map {name}=…."
+            f"{name} and {', '.join(others)} would both become {short!r}. Map each of them: --map {name}=…."
         )
     return registry.get(short)
 

@@ -204,8 +204,8 @@ def _clocked(one: Periodic, now: datetime) -> dict[str, Any]:
         raise CannotBeTaken("it has no schedule.")
     if at <= now:
         if not one.enabled or one.total_run_count or one.last_run_at is not None:
-            raise NotNeeded("its one time is past.")
-        raise CannotBeTaken("its one time is past, and it has not run. Celery would run it at once: do that by hand.")
+            raise NotNeeded("its time has passed.")
+        raise CannotBeTaken("its time has passed without an execution. Celery would run it now: run it by hand.")
     return {"type": "once", "run_at": write_instant(at)}
 
 
@@ -219,7 +219,7 @@ def _bounds(one: Periodic, now: datetime) -> dict[str, Any]:
         bounds["end_at"] = write_instant(one.expires)
     if one.one_off:
         if one.total_run_count or one.last_run_at is not None:
-            raise NotNeeded("it was to run once, and has.")
+            raise NotNeeded("it is a one-off task that has run.")
         bounds["max_runs"] = 1
     return bounds
 

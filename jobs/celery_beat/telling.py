@@ -33,7 +33,7 @@ def lines(made: Plan) -> Iterator[str]:
             after = "not kept" if becomes is None else _written(becomes)
             yield f"    ! {field} {_written(was)}: {after}; {why}"
     for there in made.there:
-        yield f"= {there.name}: taken over before"
+        yield f"= {there.name}: already imported"
     for unneeded, why in made.not_needed:
         yield f"- {unneeded.name}: not needed, {why}"
     for left, why in made.left:

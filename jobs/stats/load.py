@@ -40,7 +40,7 @@ class TooSoon(Exception):
     """Another report of the same tenant is being made, or was a moment ago."""
 
     def __init__(self, again_in: float) -> None:
-        super().__init__("Another forecast for this tenant was asked for a moment ago. Wait, then try again.")
+        super().__init__("Another forecast was requested for this tenant a moment ago. Try again shortly.")
         self.again_in = again_in
 
 

@@ -148,8 +148,8 @@ def mail_of_strangers(*, needs_verified_owner: bool, rates: tuple[int, int], pro
         found.append(
             warning(
                 "settings.mail_unverified",
-                "MAIL_NEEDS_VERIFIED_OWNER is off in production: a tenant whose owners have proved no address mails "
-                "anybody.",
+                "MAIL_NEEDS_VERIFIED_OWNER is off in production: tenants without a verified owner can send mail to any "
+                "address.",
                 "Unset MAIL_NEEDS_VERIFIED_OWNER and restart the executors and web processes.",
             )
         )
@@ -157,8 +157,8 @@ def mail_of_strangers(*, needs_verified_owner: bool, rates: tuple[int, int], pro
         found.append(
             warning(
                 "settings.mail_unlimited",
-                "MAIL_RATE or MAIL_RATE_PER_RECIPIENT is 0 in production: a tenant mails without end.",
-                "Unset both, or set them to what tenants need; a tenant can have a rate of its own in the admin.",
+                "MAIL_RATE or MAIL_RATE_PER_RECIPIENT is 0 in production: tenants can send unlimited mail.",
+                "Unset both, or set a limit that fits most tenants. The admin can set a different rate for one tenant.",
             )
         )
     return found
@@ -174,8 +174,8 @@ def links_to_any_host(*, allowed: Sequence[str], public_url: str) -> list[Findin
     return [
         warning(
             "settings.links_to_any_host",
-            "ALLOWED_HOSTS has a wildcard and PUBLIC_URL is not set: a stranger who asks for somebody's password reset "
-            "under another host has the mailed link lead there.",
-            "Set PUBLIC_URL=https://… to where people reach the dashboard.",
+            "ALLOWED_HOSTS has a wildcard and PUBLIC_URL is not set: a password reset that is "
+            "requested under another host mails a link to that host.",
+            "Set PUBLIC_URL to the address of the dashboard, such as https://punctual.example.com.",
         )
     ]

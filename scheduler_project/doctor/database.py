@@ -168,7 +168,7 @@ def much_history(rows: int) -> list[Finding]:
         note(
             "database.much_history",
             f"About {rows:,} executions are kept, and HISTORY_KEPT=forever keeps all of them.",
-            "Set HISTORY_KEPT to as long as anybody looks back, such as 90d.",
+            "Set HISTORY_KEPT to a retention, such as 90d.",
         )
     ]
 

@@ -61,7 +61,7 @@ def open_to_others(paths: list[Path]) -> list[Finding]:
     return [
         error(
             "machine.files_open_to_others",
-            f"Every user of this machine can read {named}: payloads and keys are in there.",
+            f"All users of this machine can read {named}. These files contain payloads and keys.",
             f"chmod go= {named}",
         )
     ]

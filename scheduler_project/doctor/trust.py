@@ -83,7 +83,7 @@ def well_known_password() -> list[Finding]:
     return [
         error(
             "accounts.well_known_password",
-            f"The demo's admin exists, everybody knows its password, and others can reach this server: {why}.",
+            f"The demo admin has a publicly known password, and others can reach this server: {why}.",
             demo.CHANGE_IT,
         )
     ]

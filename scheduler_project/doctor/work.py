@@ -238,8 +238,8 @@ def complete_nothing(offered: Collection[str], executors: Sequence[Presence], *,
                 "work.nothing_completes",
                 f"{len(serving)} executor(s) serve {task!r}, hold {held:,} execution(s), and have completed no attempt "
                 f"for {int(settings.STALLED_AFTER.total_seconds()):,} s, while executions of it wait or are lost.",
-                "Look for errors and tracebacks in their log, and for what ended them in the kernel's. Handlers that "
-                "really take so long need more executors, or a larger STALLED_AFTER.",
+                "Check the executors' log for errors and tracebacks, and the kernel's log for killed processes. If the "
+                "handlers take this long, start more executors or increase STALLED_AFTER.",
             )
         )
     return found

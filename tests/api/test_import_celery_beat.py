@@ -220,9 +220,9 @@ def test_an_option_that_cannot_be_meant_is_refused(beat, options, told) -> None:
     ("columns", "why"),
     [
         ({"solar_id": 1}, "goes by the sun (sunset)"),
-        ({"crontab_id": 2}, "limited twice"),
+        ({"crontab_id": 2}, "Celery requires both to match"),
         ({"interval_id": 2}, "whole number of seconds"),
-        ({"clocked_id": 2}, "its one time is past, and it has not run"),
+        ({"clocked_id": 2}, "its time has passed without an execution"),
         ({"crontab_id": 1, "args": "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]"}, "positional arguments"),
         ({"crontab_id": 1, "kwargs": '{"to": "a@example.com"}'}, "subject: is missing"),
         ({"crontab_id": 1, "kwargs": "no json"}, "not a JSON object"),
@@ -242,10 +242,10 @@ def test_what_cannot_be_taken_over_is_left_out_with_the_reason(beat, columns, wh
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"clocked_id": 2, "one_off": 1, "total_run_count": 1}, "its one time is past"),
-        ({"crontab_id": 1, "one_off": 1, "last_run_at": "2026-01-01 10:00:00"}, "was to run once, and has"),
+        ({"clocked_id": 2, "one_off": 1, "total_run_count": 1}, "its time has passed."),
+        ({"crontab_id": 1, "one_off": 1, "last_run_at": "2026-01-01 10:00:00"}, "is a one-off task that has run"),
         ({"crontab_id": 1, "expires": "2020-01-01 10:00:00"}, "has expired"),
-        ({"crontab_id": 1, "task": "celery.backend_cleanup"}, "tidies up Celery's own results"),
+        ({"crontab_id": 1, "task": "celery.backend_cleanup"}, "deletes Celery's own results"),
     ],
 )
 def test_what_would_not_run_in_celery_either_is_not_needed(beat, columns, why) -> None:
@@ -261,7 +261,7 @@ def test_it_can_be_repeated(beat) -> None:
     beat.add("nightly", crontab_id=1)
     beat.take("--apply")
 
-    assert "= nightly: taken over before" in beat.take("--apply")
+    assert "= nightly: already imported" in beat.take("--apply")
     assert Job.objects.count() == 1
 
 

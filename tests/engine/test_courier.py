@@ -389,7 +389,7 @@ def test_notices_by_mail_count_among_the_tenants_mails_and_wait_uncounted(
 
     assert len(mailserver.inbox) == 1
     waiting = Notice.objects.get(sent_at=None)
-    assert waiting.attempts == 0 and waiting.try_at > watched.time and "too many mails" in waiting.error
+    assert waiting.attempts == 0 and waiting.try_at > watched.time and "mail rate" in waiting.error
     Bucket.objects.all().delete()
     watched.time = waiting.try_at
     watched.deliver()

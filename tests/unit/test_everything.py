@@ -34,7 +34,7 @@ def test_a_whole_that_ended_by_itself_is_an_error_for_whoever_started_it(monkeyp
     monkeypatch.setattr(Everything, "wait", lambda everything: False)
     monkeypatch.setattr(Everything, "end", lambda everything: everything.stop.set())
 
-    with pytest.raises(CommandError, match="ended by itself"):
+    with pytest.raises(CommandError, match="ended unexpectedly"):
         call_command("run_all")
 
 

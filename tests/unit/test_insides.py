@@ -149,7 +149,7 @@ class TestRebinding:
 
         assert outside.heard[-1].headers["host"] == f"{NAME}:{outside.port}"
         assert self.untouched(inside)
-        with pytest.raises(NoAnswer, match="does not resolve to an address that may be reached"):
+        with pytest.raises(NoAnswer, match="does not resolve to an allowed address"):
             attempt(f"http://{NAME}:{outside.port}/fine")
         assert self.untouched(inside)
 

@@ -132,7 +132,7 @@ def dead_letters(terminal: Terminal, punctual: Punctual) -> None:
     assert terminal("--json", "dead-letters", "discard", "--fingerprint", causes[card.error]).told[0]["count"] == 1
     for words in ((), (shelf.id, "--fingerprint", causes[card.error])):
         unclear = terminal("dead-letters", "discard", *words)
-        assert unclear.code == 2 and "say which" in unclear.err
+        assert unclear.code == 2 and "give execution ids" in unclear.err
 
 
 def tasks(terminal: Terminal, punctual: Punctual) -> None:

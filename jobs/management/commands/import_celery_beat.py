@@ -60,7 +60,7 @@ class Command(BaseCommand):
             self._tell(made, created)
         if made.left:
             raise CommandError(
-                f"{len(made.left)} periodic task(s) left out. Mend them, or name each with --skip.", returncode=LEFT_OUT
+                f"{len(made.left)} periodic task(s) left out. Fix them, or name each with --skip.", returncode=LEFT_OUT
             )
 
     def _tell(self, made, created):

@@ -44,7 +44,7 @@ class Command(BaseCommand):
             by_settings = replace(by_settings, history=None)
         kept: Kept = replace(by_settings, **{name: value for name, value in asked.items() if value is not None})
         if kept.for_ever:
-            raise CommandError("Everything is kept for ever. Say how long: --history 90d, or set HISTORY_KEPT.")
+            raise CommandError("No retention is set. Give one, such as --history 90d, or set HISTORY_KEPT.")
         gone = Counter()
         for step in Pruner(kept, batch=settings.PRUNE_BATCH).all_steps():
             gone[step.what] += step.gone

@@ -33,5 +33,7 @@ class Command(BaseCommand):
         asked_to_stop = stop.is_set()  # `end` sets it too
         everything.end()
         if not served and not asked_to_stop:
-            raise CommandError("The web server or a loop ended by itself; its last lines say why.")
+            raise CommandError(
+                "The web server or a daemon's loop ended unexpectedly. The last log lines have the reason."
+            )
         self.stdout.write("Stopped.")

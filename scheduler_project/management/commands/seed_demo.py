@@ -8,7 +8,7 @@ from jobs.demo.jobs import create_demo_jobs
 
 
 class Command(BaseCommand):
-    help = "Creates the demo admin and demo jobs, in embedded mode and for this machine only: the password is known."
+    help = "Creates the demo admin and demo jobs, in embedded mode, for this machine only. The password is public."
 
     def handle(self, **options):
         if not settings.EMBEDDED:
@@ -16,7 +16,7 @@ class Command(BaseCommand):
             return
         if why := demo.exposure():
             raise CommandError(
-                f"No demo admin: {why}, so others can reach this server, and everybody knows the demo's password. "
+                f"Demo admin not created: {why}, so others can reach this server, and its password is publicly known. "
                 "Create your own admin: python manage.py createsuperuser"
             )
         admin = User.objects.filter(username=demo.NAME).first()

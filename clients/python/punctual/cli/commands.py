@@ -103,7 +103,7 @@ def _list_dead(punctual: Punctual, options: argparse.Namespace) -> int:
 def _on_dead(act: str) -> Command:
     def command(punctual: Punctual, options: argparse.Namespace) -> int:
         if bool(options.executions) == bool(options.fingerprint):
-            raise ValueError("say which: ids, or --fingerprint with one from `punctual dead-letters list`.")
+            raise ValueError("give execution ids, or --fingerprint with one from `punctual dead-letters list`.")
         which = {name: value for name in ("executions", "fingerprint") if (value := getattr(options, name))}
         show_one(getattr(punctual.dead_letters, act)(**which), options.json)
         return 0

@@ -27,7 +27,7 @@ def parser(environment: str) -> argparse.ArgumentParser:
     _dead(things.add_parser("dead-letters", help="what failed for good").add_subparsers(dest="act", required=True))
     _alerts(things.add_parser("alerts", help="who is told of what").add_subparsers(dest="act", required=True))
     _incidents(things.add_parser("incidents", help="what is wrong").add_subparsers(dest="act", required=True))
-    _tasks(things.add_parser("tasks", help="what there is to run").add_subparsers(dest="act", required=True))
+    _tasks(things.add_parser("tasks", help="kinds of work that jobs can run").add_subparsers(dest="act", required=True))
     tail = things.add_parser("tail", help="watch executions come and go, in a live table")
     tail.add_argument("--job", help="of this job only")
     tail.add_argument("--rounds", type=_count, help="stop after this number of refreshes, one per second")
@@ -53,7 +53,7 @@ def _jobs(acts: Any) -> None:
     create.add_argument("--timezone", help="of --cron (default: UTC)")
     listed = _listed(acts, "status", "task")
     _tagged(listed)
-    listed.add_argument("--name", "--search", help="words of the name, or how they begin")
+    listed.add_argument("--name", "--search", help="words in the name, or their first letters")
     for act, told in {
         "show": "all there is to know",
         "pause": "make no more executions until resumed",
@@ -110,7 +110,7 @@ def _incidents(acts: Any) -> None:
 
 
 def _tasks(acts: Any) -> None:
-    acts.add_parser("list", help="with what each does")
+    acts.add_parser("list", help="names and descriptions")
 
 
 def _listed(acts: Any, *filters: str) -> argparse.ArgumentParser:
