@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,7 +13,7 @@ from django.conf import settings
 from accounts import mail_rates
 from accounts.mail_rights import UNVERIFIED, MailRights, check_may_mail, mail_rights
 from execution.destinations import MustWait
-from execution.mail.letters import written
+from execution.mail.letters import length_of, written
 from execution.mail.meter import MAX_WORK, Meter
 from execution.mail.payload import Email
 from execution.mail.post import Post
@@ -22,7 +21,7 @@ from execution.registry import Run, task
 from execution.retry import Cancelled, GiveUpNow
 from jobs.clock import DatabaseClock
 
-SHARE = MAX_WORK // 2  # units of work of one tenant's templates in a batch: some tenths of a second
+SHARE = MAX_WORK // 2  # units of work of one tenant's mails in a batch: some tenths of a second
 NEXT_BATCH = timedelta(seconds=1)
 CLOCK = DatabaseClock(or_own=True)
 
@@ -53,24 +52,24 @@ def send_email(emails: list[Email], runs: list[Run]) -> Iterator[dict[str, Any] 
 
 
 class Shares:
-    """How much of a batch the templates of each tenant may take, so that other tenants' mails do not wait for them."""
+    """How much of a batch the mails of each tenant may take while mails of other tenants wait behind them.
+
+    Counted in units of a template's work. A byte of a mail is one: to encode and hand over an attachment takes as long
+    as to fill in a template of that length.
+    """
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self._shared = len({run.tenant_id for run in runs}) > 1
+        self._left = Counter(run.tenant_id for run in runs)
         self._used: Counter[UUID] = Counter()
 
-    @contextmanager
-    def metered(self, tenant: UUID) -> Iterator[Meter]:
-        """What counts the work for one mail. Raises MustWait where the tenant's share is used up."""
-        if self._shared and self._used[tenant] >= SHARE:
-            raise MustWait(
-                "waiting: the tenant's templates used up their share of this batch", CLOCK.now() + NEXT_BATCH
-            )
-        meter = Meter()
-        try:
-            yield meter
-        finally:
-            self._used[tenant] += meter.work
+    def take_turn(self, tenant: UUID) -> None:
+        """Begin one of the tenant's mails. Raises MustWait where its share is used up and other tenants' mails wait."""
+        self._left[tenant] -= 1
+        if self._used[tenant] >= SHARE and self._left.total() > self._left[tenant]:
+            raise MustWait("waiting: the tenant's mails used up their share of this batch", CLOCK.now() + NEXT_BATCH)
+
+    def count(self, tenant: UUID, work: int) -> None:
+        self._used[tenant] += work
 
 
 def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares) -> dict[str, Any] | BaseException:
@@ -79,11 +78,13 @@ def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares
     if not rights.verified:
         return GiveUpNow(UNVERIFIED)
     try:
-        if email.context is None:
-            message = written(email, run, rights.senders)
-        else:
-            with shares.metered(run.tenant_id) as meter:
-                message = written(email, run, rights.senders, meter)
+        shares.take_turn(run.tenant_id)
+        meter = Meter()
+        try:
+            message = written(email, run, rights.senders, meter)
+        finally:
+            shares.count(run.tenant_id, meter.work)
+        shares.count(run.tenant_id, length_of(message))
         if wait := mail_rates.wait_for(run.tenant_id, email.recipients, rights):
             return MustWait("waiting: the mail rate of the tenant or of the recipient is reached", CLOCK.now() + wait)
         refused = post.send(message, last=run.last_attempt)

@@ -44,6 +44,12 @@ def written(email: Email, run: Run, senders: Collection[str], meter: Meter | Non
     return message
 
 
+def length_of(message: EmailMultiAlternatives) -> int:
+    """About how many bytes the mail has, before it is encoded."""
+    texts = [message.body, *(alternative[0] for alternative in message.alternatives)]
+    return sum(map(len, texts)) + sum(len(attachment[1]) for attachment in message.attachments)
+
+
 def _filled_in(email: Email, meter: Meter) -> tuple[str, str, str | None]:
     try:
         subject, body, html = email.filled_in(meter)

@@ -7,10 +7,13 @@ each is counted from the beginning. Whoever is left without an answer through an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from inspect import isgeneratorfunction
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import structlog
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+MAX_CHARACTERS = 400_000  # of the payloads of one call, if it is not one tenant's: up to a second to read them
+
 
 class NoAnswer(Exception):
     """A handler of batches did not answer for each."""
@@ -31,10 +36,42 @@ class NoAnswer(Exception):
 
 def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
     """Have one task's handler answer for all of these."""
-    # One error may speak of all of them, and they may be of several tenants.
-    with hidden([place.claim for place in places]):
-        while places:
-            places = _call(workshop, places)
+    for portion in portions(places):
+        # One error may speak of all of them, and they may be of several tenants.
+        with hidden([place.claim for place in portion]):
+            while portion:
+                portion = _call(workshop, portion)
+
+
+def portions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Divide a batch of several tenants into calls, so that no tenant waits for all that another one has in it.
+
+    The tenants take turns. The payloads of a call are read before its first execution is run, so they are bounded.
+    """
+    if len({place.claim.tenant_id for place in places}) < 2:
+        yield places
+        return
+    portion: list[Place] = []
+    characters = 0
+    for place in taking_turns(places):
+        length = len(place.claim.payload)
+        if portion and characters + length > MAX_CHARACTERS:
+            yield portion
+            portion, characters = [], 0
+        portion.append(place)
+        characters += length
+    yield portion
+
+
+def taking_turns(places: Sequence[Place]) -> list[Place]:
+    """The same, with the first one of each tenant before the second one of any."""
+    turns: Counter[UUID] = Counter()
+    numbered: list[tuple[int, Place]] = []
+    for place in places:
+        tenant = place.claim.tenant_id
+        numbered.append((turns[tenant], place))
+        turns[tenant] += 1
+    return [place for _, place in sorted(numbered, key=itemgetter(0))]
 
 
 def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:

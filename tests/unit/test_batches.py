@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from threading import Event
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.utils import timezone
@@ -52,15 +52,16 @@ class Bench:
         )
         self.workshop.start(self._report, lambda claim, words: self.words.append(words.text))
 
-    def submit(self, *names: str, **limits: float) -> list[Claim]:
-        """One claim a name; `limits` gives some their own, in seconds."""
+    def submit(self, *names: str, tenants: Sequence[UUID] = (), **limits: float) -> list[Claim]:
+        """One claim a name, of one tenant unless `tenants` says whose; `limits` gives some their own, in seconds."""
+        one = uuid4()
         claims = [
             Claim(
-                *(uuid4(), 1, uuid4(), uuid4(), "many", 5, 0, json.dumps({"name": name} if name else {})),
+                *(uuid4(), 1, uuid4(), tenant, "many", 5, 0, json.dumps({"name": name} if name else {})),
                 Limits(time_limit=timedelta(seconds=limits[name]) if name in limits else None),
                 *("me", None),
             )
-            for name in names
+            for name, tenant in zip(names, tenants or [one] * len(names), strict=True)
         ]
         self.workshop.submit([claims])
         return claims
@@ -109,6 +110,37 @@ def test_a_list_answers_for_each_with_a_result_or_what_went_wrong(bench) -> None
     assert ran.ended(3) == {"a": '"A"', "b": "GiveUpNow: not this one", "c": '"C"'}
     assert ran.outcomes["b"].status is Status.FAILED
     assert calls == [["a", "b", "c"]]
+
+
+def test_tenants_take_turns_in_a_batch_and_long_payloads_are_read_a_few_at_a_time(bench, monkeypatch) -> None:
+    monkeypatch.setattr("execution.workshop.batches.MAX_CHARACTERS", 200)
+    calls = []
+
+    def handler(items, runs):
+        calls.append([item.name[:2] for item in items])
+        return [None for _ in items]
+
+    ran = bench(handler)
+    one, other = uuid4(), uuid4()
+    ran.submit(*(f"a{n}{'.' * 70}" for n in range(6)), "b0", "b1", tenants=[one] * 6 + [other] * 2)
+
+    ran.ended(8)
+    assert calls == [["a0", "b0", "a1", "b1"], ["a2", "a3"], ["a4", "a5"]]
+
+
+def test_a_batch_of_one_tenant_is_one_call_however_long_its_payloads_are(bench, monkeypatch) -> None:
+    monkeypatch.setattr("execution.workshop.batches.MAX_CHARACTERS", 200)
+    calls = []
+
+    def handler(items, runs):
+        calls.append(len(items))
+        return [None for _ in items]
+
+    ran = bench(handler)
+    ran.submit(*(f"{n}{'.' * 300}" for n in range(3)))
+
+    ran.ended(3)
+    assert calls == [3]
 
 
 def test_a_generator_answers_one_by_one_and_each_counts_at_once(bench) -> None:

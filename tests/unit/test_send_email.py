@@ -146,6 +146,23 @@ def test_one_tenants_templates_take_a_share_of_a_batch_and_the_other_mails_in_it
     assert sum(meter.work for meter in meters) < 2 * MAX_WORK
 
 
+@pytest.mark.parametrize("other_waits", [True, False])
+def test_one_tenants_attachments_take_a_share_of_a_batch_while_others_wait(server, monkeypatch, other_waits) -> None:
+    monkeypatch.setattr("execution.mail.letters._uploaded", lambda *_: b"x" * 2_000_000)
+    large = HELLO | {"attachments": [{"name": "large.bin", "upload": "large"}]}
+    read, one, other = registry.get("send_email").read, uuid4(), uuid4()
+    batch = [(large, one)] * 8
+    batch.insert(len(batch) if other_waits else 0, (HELLO, other))
+
+    answers = list(
+        send_email([read(payload) for payload, _ in batch], [Run(uuid4(), 1, tenant, Heard()) for _, tenant in batch])
+    )
+
+    waiting = [answer for answer in answers if isinstance(answer, MustWait)]
+    assert len(waiting) == (5 if other_waits else 0), "with nobody behind them, they are all sent"
+    assert len(server.inbox) == len(batch) - len(waiting)
+
+
 def test_a_batch_of_one_tenant_is_not_shared(server) -> None:
     answers = send(*[HEAVY] * 4, tenant=uuid4())
 
