@@ -73,6 +73,7 @@ class Bookkeeper:
             group, open_ = self._gather()
             if group:
                 self._settle(group)
+            del group  # with its payloads, which would be kept until the next outcome comes
         self._written.put(None)
         connections.close_all()
 
@@ -124,6 +125,7 @@ class Bookkeeper:
                 # The rows are written, and each carries its wake_at: the recoverer sends what we could not.
                 logger.exception("bookkeeper.sending_failed", error=str(error))
                 connections.close_all()
+            del written
         connections.close_all()
 
     def _write(self, group: list[Finished]) -> list[Status | None]:

@@ -25,7 +25,7 @@ from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
-from execution.running import Running
+from execution.running import Held, Running
 from execution.scribe import Scribe
 from execution.spans import trace_claimed, trace_of
 from execution.spare import SpareThreads
@@ -33,10 +33,12 @@ from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.ledger import Claim
+from scheduler_project.memory import Sweeper
 
 logger = structlog.get_logger(__name__)
 
 MOST_UNWRITTEN = 2000  # outcomes: one of the bookkeeper's groups at each step of their way
+MAX_PAYLOAD_BYTES = 32 * 1024 * 1024  # of the claims that are held: thousands of usual payloads
 FOREVER = timedelta(days=365)
 MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
@@ -70,7 +72,8 @@ class Executor:
         self.threads = threads
         self._spare = SpareThreads(threads, spare)
         self._lease = runner.limits.lease
-        self._held: set[Claim] = set()  # claimed, and its outcome not yet written
+        self._sweeper = Sweeper(MAX_PAYLOAD_BYTES)
+        self._held = Held()  # claimed, and its outcome not yet written
         self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
         self._changed = Condition()
         self._bookkeeper = Bookkeeper(outbox, delay=bookkeeping_delay, on_settled=self._let_go)
@@ -130,7 +133,7 @@ class Executor:
 
     def _begin(self, claims: list[Claim]) -> None:
         with self._changed:
-            self._held.update(claims)
+            self._held.add(claims)
             self._running.add(claims)
         self._submit(claims)
         count_claimed(claims)
@@ -211,11 +214,16 @@ class Executor:
 
     @property
     def _room(self) -> int:
-        return self._room_of(self.threads)
+        """Free threads; none while the payloads that are held take much memory.
+
+        They take it here, and several times as much in the process of the handlers. A single claim may exceed the bound.
+        """
+        room = self._room_of(self.threads)
+        return min(room, 0) if self._held.bytes >= MAX_PAYLOAD_BYTES else room
 
     @property
     def _spare_room(self) -> int:
-        """Free threads, the spare ones included."""
+        """Free threads, the spare ones included, whatever the payloads take: others must not wait for one tenant's."""
         return self._room_of(self.threads + self._spare.spare)
 
     def _room_of(self, threads: int) -> int:
@@ -245,8 +253,10 @@ class Executor:
 
     def _let_go(self, claims: list[Claim]) -> None:
         with self._changed:
-            self._held.difference_update(claims)
+            self._held.remove(claims)
             self._changed.notify_all()
+        for claim in claims:
+            self._sweeper.passed(len(claim.payload))
 
     def _leases(self) -> list[tuple[Claim, timedelta]]:
         with self._changed:
@@ -256,7 +266,7 @@ class Executor:
         """They are somebody else's now: stop our own work on them, and say nothing more of it."""
         with self._changed:
             ours = self._running.remove(claims)
-            self._held.difference_update(ours)
+            self._held.remove(ours)
             self._changed.notify_all()
         for claim in ours:
             logger.warning(

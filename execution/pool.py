@@ -40,6 +40,7 @@ class DaemonPool:
                     work()
                 except BaseException:  # a thread less would go unnoticed until there are none
                     logger.exception("pool.work_raised")
+                del work  # what it holds is freed now, not when the next work comes
         except BaseException:  # no memory even to say so
             self._on_broken()
             raise

@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from sys import getsizeof
 from uuid import UUID
 
 from execution.broker.base import Bundle
 from jobs.ledger import Claim
+
+
+class Held:
+    """The claims whose outcomes are not written yet, and how many bytes their payloads take.
+
+    Not safe to share between threads, like `Running`.
+    """
+
+    def __init__(self) -> None:
+        self._claims: set[Claim] = set()
+        self.bytes = 0
+
+    def __iter__(self) -> Iterator[Claim]:
+        return iter(self._claims)
+
+    def __len__(self) -> int:
+        return len(self._claims)
+
+    def add(self, claims: Iterable[Claim]) -> None:
+        added = set(claims) - self._claims
+        self._claims |= added
+        self.bytes += _bytes_of(added)
+
+    def remove(self, claims: Iterable[Claim]) -> None:
+        removed = self._claims.intersection(claims)
+        self._claims -= removed
+        self.bytes -= _bytes_of(removed)
+
+
+def _bytes_of(claims: Iterable[Claim]) -> int:
+    return sum(getsizeof(claim.payload) for claim in claims)
 
 
 class Running:

@@ -20,7 +20,7 @@ def keep_what_is_loaded() -> None:
 
 
 class Sweeper:
-    """Collects garbage by the bytes that it may hold.
+    """Collects garbage by the bytes that it may hold: of bodies and answers, or of payloads.
 
     Each request of REST framework is a cycle with its view and its body, which the collector alone frees. It counts
     objects, not bytes: dozens of large bodies, parsed, would wait for it, and the process would keep the sum of them.

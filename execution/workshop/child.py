@@ -25,11 +25,13 @@ from execution.workshop.base import Finished
 from execution.workshop.memory import limit_memory
 from jobs.ledger import Claim
 from scheduler_project import tracing
+from scheduler_project.memory import Sweeper
 
 logger = structlog.get_logger(__name__)
 
 MOST_AT_ONCE = 500  # answers a message
 NOBODYS = -1  # the number of what no claim says, or not it alone
+SWEEP_BYTES = 16 * 1024 * 1024  # of large payloads between two collections of garbage; it holds several times as much
 GATHER = 0.001  # seconds: waking up for each would take the interpreter from the handlers, and they are many
 
 
@@ -42,6 +44,7 @@ def main(pipe: Connection, threads: int) -> None:
         while True:
             order, *details = wire.receive(pipe)
             getattr(desk, order)(*details)
+            del details  # payloads, which would be kept until the next order comes
     except (EOFError, OSError):
         os._exit(0)  # whoever wanted the work is gone: it is somebody else's by now, or will be
 
@@ -55,6 +58,8 @@ class Desk:
         self._pipe = pipe
         self._numbers: dict[Claim, int] = {}
         self._answers: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        # An error is a cycle with the frames that it went through, and these hold the payload.
+        self._sweeper = Sweeper(SWEEP_BYTES)
         tracing.relay("executor", self._ended)
         self._workshop = make_thread_workshop(make_runner(), threads, on_stuck=self._stuck, on_broken=_end)
         self._workshop.start(self._finished, self._said)
@@ -73,6 +78,7 @@ class Desk:
     def _finished(self, finished: Sequence[Finished]) -> None:
         for claim, outcome in finished:
             self._answers.put((self._numbers.pop(claim), wire.pack_outcome(outcome)))
+            self._sweeper.passed(len(claim.payload))
 
     def _said(self, claim: Claim, words: Words) -> None:
         if (number := self._numbers.get(claim)) is not None:

@@ -284,6 +284,22 @@ def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, mo
     executor._let_go(list(executor._held))  # so that stopping need not wait for them
 
 
+def test_no_new_work_is_taken_while_the_payloads_held_take_much_memory(executor, gate, waiting, monkeypatch) -> None:
+    monkeypatch.setattr("execution.executor.MAX_PAYLOAD_BYTES", 1)
+    waiting(1)
+    while not gate.started:
+        executor.tick(wait=timedelta(milliseconds=100))
+    waiting(1)
+
+    for _ in range(6):
+        executor.tick(wait=timedelta(milliseconds=100))
+    assert len(gate.started) == 1, "a thread is free, but there is no room for another payload"
+
+    gate.opened.set()
+    eventually(lambda: executor.tick(wait=timedelta(milliseconds=100)) or len(gate.started) == 2)
+    assert executor.drain(SOON) == 0 and executor._held.bytes == 0
+
+
 def test_a_broker_that_does_not_answer_keeps_no_result_from_being_written(executor, gate, waiting, monkeypatch) -> None:
     answered = Event()
     monkeypatch.setattr(executor._bookkeeper.outbox, "send_later", lambda retries: answered.wait(30))
