@@ -77,7 +77,12 @@ async function claimed(channel, message) {
     return [];
   }
   try {
-    const { claims } = await say("claim", { executions, worker: WORKER });
+    const claims = [];
+    for (let wanted = executions; wanted.length > 0; ) {
+      const answer = await say("claim", { executions: wanted, worker: WORKER });
+      claims.push(...answer.claims);
+      wanted = answer.left; // one answer holds 4 MiB of payloads
+    }
     channel.ack(message); // claimed, or no longer waiting: from here on the lease says whose it is
     return claims;
   } catch (error) {

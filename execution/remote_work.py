@@ -163,15 +163,22 @@ class Counter:
             raise NotYours(f"{', '.join(tasks or key.tasks)}: consume RabbitMQ, and claim by the ids of a message.")
         return wanted
 
-    def claim_these(self, key: WorkerKey, ids: Collection[UUID], *, worker: str) -> list[Leased]:
-        """Claim those of these executions that wait: the others are somebody else's, over, or not for this key."""
+    def claim_these(
+        self, key: WorkerKey, ids: Collection[UUID], *, worker: str
+    ) -> tuple[list[Leased], Collection[UUID]]:
+        """Claim those of these executions that wait, and return those left that do not fit into one answer.
+
+        The others are somebody else's, over, or not for this key.
+        """
         now = self.clock.now()
-        wanted = Execution.objects.filter(pk__in=ids, task__in=key.tasks)
+        wanted = Execution.objects.waiting().filter(pk__in=ids, task__in=key.tasks)
         if key.tenant_id is not None:
             wanted = wanted.filter(tenant_id=key.tenant_id)
         with transaction.atomic():
-            leased = self._take(list(wanted.values_list("pk", flat=True)), worker, now)
-        return self._openable(leased)
+            waiting = list(wanted.order_by("pk").values_list("pk", flat=True))
+            fitting = _fitting(waiting)
+            leased = self._take(fitting, worker, now)
+        return self._openable(leased), waiting[len(fitting) :]
 
     def _take(self, ids: Collection[UUID], worker: str, now: datetime) -> list[Leased]:
         usual = self.runner.limits.lease

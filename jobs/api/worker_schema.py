@@ -67,6 +67,12 @@ class ClaimedSerializer(serializers.Serializer):
 
 class ClaimAnswer(serializers.Serializer):
     claims = ClaimedSerializer(many=True)
+    left = serializers.ListField(
+        child=serializers.UUIDField(),
+        required=False,
+        help_text="Where executions were named: those whose payloads did not fit into this answer. Claim them in "
+        "another request.",
+    )
 
 
 class HeldSerializer(StrictSerializer):

@@ -55,7 +55,8 @@ class ClaimView(WorkerView):
         options = wanted.validated_data
         worker = options["worker"] or request.auth.name
         if ids := options.get("executions"):
-            return Response({"claims": _claimed(get_counter().claim_these(request.auth, set(ids), worker=worker))})
+            leased, left = get_counter().claim_these(request.auth, set(ids), worker=worker)
+            return Response({"claims": _claimed(leased), "left": left})
         leased, waited = get_counter().await_work(
             request.auth,
             options.get("tasks", []),

@@ -84,6 +84,22 @@ def test_a_claim_takes_no_more_than_one_answer_can_hold_and_the_rest_later(worke
     assert len(worker.claim(limit=10)) == 1, "a payload that is longer than this is claimed by itself"
 
 
+def test_named_executions_that_one_answer_cannot_hold_are_left_for_the_next_claim(worker, videos, monkeypatch) -> None:
+    wanted = {str(execution.pk) for execution in videos(5)}
+    monkeypatch.setattr("execution.remote_work.MAX_CLAIMED", 2 * len(json.dumps(VIDEO)) + 1)
+    claimed: list[str] = []
+    left = sorted(wanted)
+
+    for count in (2, 2, 1):
+        answer = worker.says("claim", executions=left)
+        assert len(answer["claims"]) == count
+        claimed += [claim["execution"] for claim in answer["claims"]]
+        left = answer["left"]
+
+    assert left == [] and len(claimed) == 5 and set(claimed) == wanted
+    assert worker.says("claim", executions=claimed) == {"claims": [], "left": []}, "they are held, and not left"
+
+
 def test_a_video_is_claimed_kept_and_completed(worker, videos) -> None:
     [execution] = videos()
 
