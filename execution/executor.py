@@ -110,7 +110,7 @@ class Executor:
         while self._room <= 0 < (room := self._spare_room) and time.monotonic() < until:
             with self._changed:
                 held = self._running.by_tenant()
-            with self.inbox.take(MAX_LOOKED_AT, wait=BRIEFLY) as offered:
+            with self.inbox.take(MAX_LOOKED_AT, wait=BRIEFLY, but_not=self._spare.full(held)) as offered:
                 waiting = ledger.tenants_of(offered)
                 owners = owners_of({tenant for _, tenant in waiting} | held.keys()) if waiting else {}
                 chosen, postponed = self._spare.divide(waiting, held, room=room, now=self.clock.now(), owner_of=owners)
@@ -216,7 +216,7 @@ class Executor:
     def _room(self) -> int:
         """Free threads; none while the payloads that are held take much memory.
 
-        They take it here, and several times as much in the process of the handlers. A single claim may exceed the bound.
+        They take it here, and several times as much in the process of the handlers. One claim may exceed the bound.
         """
         room = self._room_of(self.threads)
         return min(room, 0) if self._held.bytes >= MAX_PAYLOAD_BYTES else room

@@ -49,6 +49,10 @@ class SpareThreads:
             self._several_owners = self._several_tenants and has_several_owners()
         return self._several_tenants
 
+    def full(self, held: Counter[UUID]) -> list[UUID]:
+        """The tenants that hold their equal share already: none of theirs is started, however many wait."""
+        return [tenant for tenant, count in held.items() if count >= share(self._threads, self.spare, len(held))]
+
     def divide(
         self,
         offered: Sequence[Offered],
@@ -92,17 +96,22 @@ def choose(
     chosen: list[UUID] = []
     others: list[UUID] = []
     for execution, tenant in offered:
-        equal_share = max(1, (threads + spare) // len(held.keys() | {tenant}))
+        equal_share = share(threads, spare, len(held.keys() | {tenant}))
         free = room - len(chosen)
         reserved = free == 1 and any(
             owner_of.get(other) == owner_of[tenant] for other in held if other != tenant and tenant in owner_of
         )
-        if free > 0 and not reserved and held[tenant] < min(threads, equal_share):
+        if free > 0 and not reserved and held[tenant] < equal_share:
             held[tenant] += 1
             chosen.append(execution)
         else:
             others.append(execution)
     return chosen, others
+
+
+def share(threads: int, spare: int, tenants: int) -> int:
+    """How many threads each of so many tenants may hold while the executor is full."""
+    return min(threads, max(1, (threads + spare) // tenants))
 
 
 class Returns:

@@ -50,13 +50,16 @@ class Inbox(ABC):
     """What one executor receives. Used by a single thread."""
 
     @abstractmethod
-    def take(self, limit: int, *, wait: timedelta) -> AbstractContextManager[list[UUID]]:
+    def take(
+        self, limit: int, *, wait: timedelta, but_not: Collection[UUID] = ()
+    ) -> AbstractContextManager[list[UUID]]:
         """Offer about `limit` waiting executions, most urgent first, for the length of a `with` block.
 
         Waits at most `wait` for the first. A message is never split, so its last ids may go past
         the limit. Leaving the block normally acknowledges them: claim inside it. Leaving it with
         an error gives them back. An execution may be offered twice; the claim makes that harmless.
-        Raises BrokerUnavailable while the broker is out of reach.
+        Executions of the tenants in `but_not` are not wanted now: a broker that can choose leaves them
+        where they are. Raises BrokerUnavailable while the broker is out of reach.
         """
 
     @abstractmethod

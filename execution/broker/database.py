@@ -19,6 +19,7 @@ from execution.broker.base import Broker, BrokerUnavailable, Bundle, Inbox, Mess
 from execution.pace import batched
 from jobs.clock import Clock, DatabaseClock
 from jobs.models import Execution
+from jobs.models.execution import ExecutionQuerySet
 
 LOOK_AGAIN = 0.05  # seconds between looks at an empty queue: the most this adds to a lone job
 
@@ -81,35 +82,39 @@ class DatabaseInbox(Inbox):
         self._more = False  # whether the last look found something: then there is probably more
 
     @contextmanager
-    def take(self, limit: int, *, wait: timedelta) -> Iterator[list[UUID]]:
+    def take(self, limit: int, *, wait: timedelta, but_not: Collection[UUID] = ()) -> Iterator[list[UUID]]:
         # The claim commits with the transaction; until then rivals skip the rows.
         if self._more:
             with transaction.atomic():
-                if offered := self._look(limit):
+                if offered := self._look(limit, but_not):
                     yield offered
                     return
-        self._await_work(wait)
+        self._await_work(wait, but_not)
         with transaction.atomic():
-            offered = self._look(limit)
+            offered = self._look(limit, but_not)
             # SQLite has one lock for all, and a look that finds nothing should not have held it.
             self._more = bool(offered) and connection.features.has_select_for_update_skip_locked
             yield offered
 
-    def _look(self, limit: int) -> list[UUID]:
+    def _look(self, limit: int, but_not: Collection[UUID]) -> list[UUID]:
         """Lock what waits and return it, most urgent first."""
         now = self.clock.now()
         # A look for each task, because the index can serve one in order, but not several.
-        found = sorted(bundle for task in self.tasks for bundle in self._ready(task, now, limit))
+        found = sorted(bundle for task in self.tasks for bundle in self._ready(task, now, limit, but_not))
         offered: list[UUID] = []
         for *_, bundle in found:
             if len(offered) < limit:
                 offered += bundle
         return offered
 
-    def _ready(self, task: str, now: datetime, limit: int) -> Iterator[tuple[int, datetime, tuple[UUID, ...]]]:
+    def _ready(
+        self, task: str, now: datetime, limit: int, but_not: Collection[UUID]
+    ) -> Iterator[tuple[int, datetime, tuple[UUID, ...]]]:
         """What waits, in bundles of one priority, each with what orders it among the others."""
         size = self.bundle(task)
-        ready = Execution.objects.ready(now, [task]).select_for_update(skip_locked=True, no_key=True)
+        ready = _of_others(Execution.objects.ready(now, [task]), but_not).select_for_update(
+            skip_locked=True, no_key=True
+        )
         rows = list(ready.values_list("priority", "not_before", "pk")[: max(limit, size)])
         for priority, alike in groupby(rows, key=itemgetter(0)):
             for bundle in batched(list(alike), size):
@@ -118,10 +123,10 @@ class DatabaseInbox(Inbox):
     def rest(self) -> None:
         """Nothing to do: between two `take`s nothing is held."""
 
-    def _await_work(self, wait: timedelta) -> None:
+    def _await_work(self, wait: timedelta, but_not: Collection[UUID]) -> None:
         """Look without a lock: with SQLite even an idle look would keep writers out."""
         deadline = time.monotonic() + wait.total_seconds()
-        while not Execution.objects.ready(self.clock.now(), self.tasks).exists():
+        while not _of_others(Execution.objects.ready(self.clock.now(), self.tasks), but_not).exists():
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -129,3 +134,7 @@ class DatabaseInbox(Inbox):
 
     def close(self) -> None:
         pass
+
+
+def _of_others(executions: ExecutionQuerySet, but_not: Collection[UUID]) -> ExecutionQuerySet:
+    return executions.exclude(tenant__in=but_not) if but_not else executions

@@ -71,8 +71,8 @@ def ack_before_claim() -> None:
     original = RabbitMQInbox.take
 
     @contextmanager
-    def take(self: Any, limit: int, *, wait: timedelta) -> Any:
-        with original(self, limit, wait=wait) as offered:
+    def take(self: Any, limit: int, *, wait: timedelta, **more: Any) -> Any:
+        with original(self, limit, wait=wait, **more) as offered:
             pass
         if offered:
             self._link.ask(lambda connection, future: future.set_result(None), timeout=5)  # the ack is out

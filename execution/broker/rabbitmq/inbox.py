@@ -83,7 +83,7 @@ class RabbitMQInbox(Inbox):
         self._tried.wait(HANDSHAKE_TIMEOUT)
 
     @contextmanager
-    def take(self, limit: int, *, wait: timedelta) -> Iterator[list[UUID]]:
+    def take(self, limit: int, *, wait: timedelta, but_not: Collection[UUID] = ()) -> Iterator[list[UUID]]:
         if self._resting:
             self._resting = False
             self._link.post(self._resume)
