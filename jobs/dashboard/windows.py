@@ -85,7 +85,8 @@ def shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpR
     if not is_live(request):
         return render(request, template, {**context, "bare": False})
     response = render(request, template, {**context, "bare": True})
-    mark = f'"{blake2b(response.content, digest_size=12).hexdigest()}"'
+    # A weak tag: fragments of a strong one would not be compressed, see `scheduler_project.compression`.
+    mark = f'W/"{blake2b(response.content, digest_size=12).hexdigest()}"'
     response.headers["ETag"] = mark
     return get_conditional_response(request, etag=mark, response=response)
 
