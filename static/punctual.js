@@ -98,6 +98,14 @@ function morphAttributes(old, fresh) {
 const EVERY = 1000, LONGEST = 15000;
 const CALM = 60, CALM_EVERY = 5000; // after so many answers without a change, the page is asked for less often
 
+const NO_ACCESS = "No access to this page any more";
+const REFUSALS = {
+  401: "Signed out. Sign in again in another tab.",
+  403: NO_ACCESS,
+  404: NO_ACCESS,
+  409: "Another tenant was chosen in another tab.",
+};
+
 class Live {
   constructor(main) {
     this.main = main;
@@ -138,13 +146,13 @@ class Live {
     let trouble = "Reconnecting …";
     try {
       const address = new URL(location.href);
-      address.searchParams.set("live", "");
+      address.searchParams.set("live", this.main.dataset.live); // the tenant that the page was drawn for
       const headers = this.mark ? { "If-None-Match": this.mark } : {};
       const patience = AbortSignal.timeout ? AbortSignal.timeout(LONGEST) : undefined;
       const answer = await fetch(address, { headers, cache: "no-store", signal: patience });
-      if ([401, 403, 404].includes(answer.status)) {
+      if (answer.status in REFUSALS) {
         if (!hasInput(this.main)) return location.reload();
-        trouble = answer.status === 401 ? "Signed out. Sign in again in another tab." : "No access to this page any more";
+        trouble = REFUSALS[answer.status];
       }
       const date = Date.parse(answer.headers.get("Date"));
       if (date && Math.abs(date - Date.now()) > 3000) skew = date - Date.now();

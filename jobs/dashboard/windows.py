@@ -1,8 +1,8 @@
 """What every page begins and ends with: somebody who is signed in, a strict policy for the browser, and live updates.
 
-The script asks for a live page again each second, as `?live`: then only the contents of `<main>` are drawn, and the
-answer is 304 while nothing has changed. These fragments do not contain a CSRF token, because it is masked anew for
-each answer: the script adds the token from its cookie to a form that is submitted.
+The script asks for a live page again each second, as `?live=` and the tenant that the page was drawn for: then only the
+contents of `<main>` are drawn, and the answer is 304 while nothing has changed. These fragments do not contain a CSRF
+token, because it is masked anew for each answer: the script adds the token from its cookie to a form that is submitted.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from jobs.dashboard.viewer import Viewer
 
 LIVE = "live"  # the query's word
 SCOPE = "scope"  # of a form about a whole tenant
+OTHER_TENANT = "Another tenant was chosen since this page was opened. Open the page again."
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -73,7 +74,7 @@ def _check_scope(request: HttpRequest) -> None:
     """Refuse a form about a whole tenant that was drawn before another tab chose another one. Raises UnknownTenant."""
     drawn_for = request.POST.get(SCOPE)
     if drawn_for is not None and drawn_for != request.viewer.scope_name:
-        raise UnknownTenant("Another tenant was chosen since this page was opened. Open the page again.")
+        raise UnknownTenant(OTHER_TENANT)
 
 
 def is_live(request: HttpRequest) -> bool:
@@ -81,9 +82,15 @@ def is_live(request: HttpRequest) -> bool:
 
 
 def shown(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """The whole page; or the fragment that is polled, and 304 if the browser has it already."""
+    """The whole page; or the fragment that is polled, and 304 if the browser has it already.
+
+    409 if another tenant was chosen since the page was drawn: its frame still names the former one.
+    """
     if not is_live(request):
         return render(request, template, {**context, "bare": False})
+    drawn_for = request.GET[LIVE]
+    if drawn_for and drawn_for != request.viewer.scope_name:
+        return HttpResponse(OTHER_TENANT, status=409, content_type="text/plain")
     response = render(request, template, {**context, "bare": True})
     # A weak tag: fragments of a strong one would not be compressed, see `scheduler_project.compression`.
     mark = f'W/"{blake2b(response.content, digest_size=12).hexdigest()}"'

@@ -457,6 +457,10 @@ def test_a_form_about_a_whole_tenant_acts_on_the_tenant_it_was_drawn_for(alice: 
         refused = client.post(path, body)
         assert refused.status_code == 403 and "Another tenant was chosen" in refused.content.decode()
     assert not ApiKey.objects.exists() and Execution.objects.dead().count() == 1
+    for path in ("/", "/jobs", "/executions", "/dead-letters"):  # nor does it show what belongs to the other one
+        told = client.get(path, {"live": scope})
+        assert told.status_code == 409 and "Another tenant was chosen" in told.content.decode()
+        assert client.get(path, {"live": other.pk}).status_code == 200
     client.post("/tenant", {"tenant": scope})
 
     assert client.post("/dead-letters/act", act).status_code == 302

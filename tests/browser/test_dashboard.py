@@ -347,6 +347,27 @@ def test_a_text_that_is_being_typed_survives_the_end_of_the_session(
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_an_open_page_follows_the_tenant_that_was_chosen_in_another_tab(
+    page_of: PageOf, server: Server, watch: Watch
+) -> None:
+    watch.allow("409")
+    server.ask("tess", "POST", "tenants", {"name": "Second tenant"})
+    server.ask("tess", "POST", "jobs", {"task": "demo_charge", "payload": {}, "name": "Doomed", "max_retries": 0})
+    page = page_of("tess")
+    page.goto("/dead-letters")
+    chosen, cause = page.locator("#tenant option:checked"), page.get_by_text("card declined")
+    expect(cause).to_be_visible()
+    expect(chosen).to_have_text("tess")
+
+    other = page.context.new_page()
+    other.goto("/")
+    other.locator("#tenant").select_option(label="Second tenant")
+    expect(other.locator("#tenant option:checked")).to_have_text("Second tenant")
+
+    expect(cause).to_have_count(0)  # what is shown and what is named belong together
+    expect(chosen).to_have_text("Second tenant")
+
+
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_long_words_stay_within_the_page(page_of: PageOf, server: Server, size: dict[str, int]) -> None:
     hourly = {"type": "cron", "expression": "30 2 * * *", "timezone": "America/New_York"}
