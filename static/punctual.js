@@ -227,8 +227,29 @@ document.addEventListener("change", (event) => {
 document.addEventListener("submit", (event) => {
   const question = event.submitter && event.submitter.dataset.asks;
   if (question && !confirm(question)) event.preventDefault();
-  else if (event.target.method === "post") addToken(event.target);
+  else if (event.target.method === "post") {
+    addToken(event.target);
+    if (event.target.querySelector("textarea")) sendIfSignedIn(event);
+  }
 });
+
+// A form with a text is sent only while the session lasts: the answer would be the sign-in page, and the text be lost.
+const SIGNED_OUT = "Not sent: you are signed out. Sign in again in another tab, then send the form again.";
+const NO_ANSWER = "Not sent: the server does not answer. Try again in a moment.";
+const checked = new WeakSet();
+
+async function sendIfSignedIn(event) {
+  const { target: form, submitter } = event;
+  if (checked.delete(form)) return;
+  event.preventDefault();
+  // Asked with GET, the form's address leads to its page, or answers 401.
+  const asked = fetch(`${form.action}?live`, { cache: "no-store", redirect: "manual" });
+  const trouble = await asked.then((answer) => answer.status === 401 && SIGNED_OUT, () => NO_ANSWER);
+  if (trouble) return alert(trouble);
+  addToken(form); // that of whoever has signed in meanwhile
+  checked.add(form);
+  form.requestSubmit(submitter);
+}
 
 // The cookie has the token that counts: that of the page itself is outdated once somebody has signed in anew, and what
 // the page is updated with has none.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from hashlib import blake2b
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -19,6 +19,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.cache import get_conditional_response
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
 from accounts.tenancy import MayOnlyLook, UnknownTenant
@@ -56,8 +57,10 @@ def window(view: View) -> View:
         if not request.user.is_authenticated:
             if is_live(request):
                 return HttpResponse("Sign in again.", status=401, content_type="text/plain")
-            back = urlencode({"next": request.get_full_path()}) if request.method == "GET" else ""
-            return redirect(f"{resolve_url(settings.LOGIN_URL)}?{back}".rstrip("?"))
+            back = _page_to_return_to(request)
+            return redirect(
+                f"{resolve_url(settings.LOGIN_URL)}?{urlencode({'next': back}) if back else ''}".rstrip("?")
+            )
         request.viewer = Viewer(request)
         try:
             _check_scope(request)
@@ -68,6 +71,17 @@ def window(view: View) -> View:
             raise Http404 from error
 
     return guarded(answer)
+
+
+def _page_to_return_to(request: HttpRequest) -> str:
+    """This page; or, as nobody can return to a form that was sent, the page that the form was on."""
+    if request.method == "GET":
+        return request.get_full_path()
+    referer = request.headers.get("Referer", "")
+    ours = url_has_allowed_host_and_scheme(
+        referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return urlsplit(referer)._replace(scheme="", netloc="").geturl() if ours else ""
 
 
 def _check_scope(request: HttpRequest) -> None:

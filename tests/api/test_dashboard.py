@@ -109,6 +109,34 @@ def test_strangers_are_sent_to_sign_in_and_back(db: None, job: Job) -> None:
     assert job.status == JobStatus.ACTIVE
 
 
+@pytest.mark.parametrize(
+    ("referer", "back"),
+    [
+        ("http://testserver/jobs?status=ACTIVE", "?next=%2Fjobs%3Fstatus%3DACTIVE"),
+        ("http://elsewhere.example/jobs", ""),
+        ("http://testserver.elsewhere.example/", ""),
+        ("javascript:alert(1)", ""),
+        ("http://testserver//elsewhere.example/", "?next=%2F%2Felsewhere.example%2F"),
+        ("", ""),
+    ],
+)
+def test_a_form_sent_after_the_session_ended_leads_back_to_its_own_page_only(
+    db: None, alice: User, job: Job, referer: str, back: str
+) -> None:
+    stranger = browser_of(None)
+
+    answer = stranger.post(f"/jobs/{job.pk}/pause", headers={"referer": referer})
+    credentials = {"username": alice.username, "password": PASSWORD}
+    after = stranger.post(answer.headers["Location"], credentials).headers["Location"]
+
+    assert answer.headers["Location"] == f"/sign-in{back}"
+    assert not after.startswith(("//", "http", "javascript")) and after == (
+        "/jobs?status=ACTIVE" if "jobs" in back else "/"
+    )
+    job.refresh_from_db()
+    assert job.status == JobStatus.ACTIVE
+
+
 def test_charlie_sees_and_changes_nothing_of_alices(charlie: User, job: Job, dead: Execution) -> None:
     client = browser_of(charlie)
 

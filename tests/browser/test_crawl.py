@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -76,7 +78,9 @@ BUTTONS = """() => { const NAVIGATION = "Show or hide the navigation"; window.cr
     const form = action === null ? "" : new URL(action, location).pathname;
     const seen = one.checkVisibility() && !one.disabled && !one.closest("[inert]");
     const everywhere = !!one.closest("header, nav, aside, #nav-sidebar") || words === NAVIGATION;
-    return {n, seen, words: words.replace(/\\s+/g, " ").replace(/[0-9]+/g, "#").slice(0, 60), form, everywhere};
+    const checked = form !== "" && "kept" in one.form.dataset; // its script asks first whether the session lasts
+    const told = words.replace(/\\s+/g, " ").replace(/[0-9]+/g, "#").slice(0, 60);
+    return {n, seen, checked, words: told, form, everywhere};
 }); }"""
 # What a form demands: without it, the browser would not send it.
 FILL = """one => { for (const field of one.form ? one.form.elements : []) {
@@ -219,16 +223,18 @@ class Crawl:
             self.reached.add(route_of(self.home + found[0]["form"]))
         button = self.page.evaluate_handle("n => window.crawled[n]", found[0]["n"]).as_element()
         button.evaluate(FILL)
+        if words in SUBMITTING:
+            other = button.evaluate("one => one.selectedIndex ? 0 : one.options.length - 1")
+            with self.page.expect_navigation():
+                button.select_option(index=other)
+            return True
+        press = button.click
         try:
-            if words in SUBMITTING:
-                other = button.evaluate("one => one.selectedIndex ? 0 : one.options.length - 1")
-                with self.page.expect_navigation():
-                    button.select_option(index=other)
-                return True
             button.click(timeout=5000, trial=True)  # presses nothing: a slow answer must not be a reason to press twice
-            button.click()
         except PlaywrightError:  # something is in front of it, as a menu that another button has opened
-            button.evaluate("one => one.click()")
+            press = partial(button.evaluate, "one => one.click()")
+        with self.page.expect_navigation() if found[0]["checked"] else nullcontext():
+            press()
         self.page.wait_for_load_state("load")
         return True
 

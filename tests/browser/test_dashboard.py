@@ -347,6 +347,35 @@ def test_a_text_that_is_being_typed_survives_the_end_of_the_session(
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_a_text_that_is_sent_after_the_end_of_the_session_stays_on_the_page(
+    page_of: PageOf, server: Server, watch: Watch
+) -> None:
+    watch.allow("401")
+    server.ask("emma", "POST", "jobs", {"task": "demo_charge", "payload": {}, "name": "Doomed", "max_retries": 0})
+    page = page_of("emma")
+    page.goto("/dead-letters")
+    page.get_by_role("link", name="edit its payload").click()
+    page.get_by_text("Edit and replay").click()
+    typed, send = page.get_by_label("Payload as JSON"), page.get_by_role("button", name="Replay with this payload")
+    typed.fill('{"failures": ')
+    send.click()
+    expect(page.get_by_role("alert")).to_contain_text("not valid JSON")  # a page that is not live: nothing has told
+    typed.fill('{"failures": 0}')
+    [session] = [cookie for cookie in page.context.cookies() if cookie["name"] == "sessionid"]
+
+    page.context.clear_cookies(name="sessionid")
+    with page.expect_event("dialog") as refusal:
+        page.once("dialog", lambda dialog: dialog.accept())
+        send.click()
+    assert "you are signed out" in refusal.value.message
+    expect(typed).to_have_value('{"failures": 0}')
+    page.context.add_cookies([session])
+    send.click()
+
+    expect(page.get_by_text("Replay started with the new payload.")).to_be_visible()
+    expect(page.locator("pre.data").filter(has_text='"failures": 0')).to_be_visible()
+
+
 def test_an_open_page_follows_the_tenant_that_was_chosen_in_another_tab(
     page_of: PageOf, server: Server, watch: Watch
 ) -> None:
