@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from jobs.admin.permissions import require
 from jobs.clock import database_now
 from jobs.new_jobs import IMMEDIATELY
-from jobs.stats.load import MAX_STEPS
+from jobs.stats.load import MAX_NEW, MAX_STEPS
 from scheduling.load.reading import Ahead, minutes_ahead
 from scheduling.recurrence import InvalidSchedule, describe, preview
 from scheduling.upcoming import read_unsaved
@@ -57,7 +57,7 @@ def minute_load(request: HttpRequest) -> JsonResponse:
 
 def told_load(at: datetime) -> str:
     ahead: Ahead = cache.get_or_set(
-        "admin-load", lambda: minutes_ahead(HOURS, most=COUNTED, steps=MAX_STEPS), REMEMBERED
+        "admin-load", lambda: minutes_ahead(HOURS, most=COUNTED, steps=MAX_STEPS, max_new=MAX_NEW), REMEMBERED
     )
     others = ahead.at(at)
     if others is None:

@@ -25,7 +25,8 @@ logger = structlog.get_logger(__name__)
 
 HOURS = 24
 MAX_JOBS = 20_000  # in one report
-MAX_STEPS = 2_000_000  # starts counted in one report: about a second, whatever the schedules are
+MAX_STEPS = 2_000_000  # starts counted in one report: one or two seconds, whatever the schedules are
+MAX_NEW = 2_000  # schedules in one report that no report of this process has read before: a second at most
 AT_ONCE = 200  # jobs that take no longer than a page may
 GOOD_FOR = 60.0  # seconds
 GOOD_FACTOR = 30  # times what a report took, but no longer than that: it is good for so long
@@ -98,7 +99,7 @@ class Reports:
             raise TooSoon(known.rests_until - begun)
         with _taken(self._one_at_a_time, at_once):
             begun = self._clock()
-            report = self._make(hours, tenant=scope, most=MAX_JOBS, steps=MAX_STEPS)
+            report = self._make(hours, tenant=scope, most=MAX_JOBS, steps=MAX_STEPS, max_new=MAX_NEW)
         ended = self._clock()
         took = ended - begun
         known.reports = {key: one for key, one in known.reports.items() if ended < one[1]}
@@ -151,7 +152,7 @@ class Forecasts:
 
     def _reckon(self, key: UUID | None, scope: Tenant | None) -> Report:
         try:
-            report = load_report(HOURS, tenant=scope, most=MAX_JOBS, steps=MAX_STEPS)
+            report = load_report(HOURS, tenant=scope, most=MAX_JOBS, steps=MAX_STEPS, max_new=MAX_NEW)
             with self._lock:
                 if len(self._known) >= KEPT:
                     self._known.clear()

@@ -6,8 +6,11 @@ from itertools import accumulate
 from scheduling.load.groups import Group
 from scheduling.load.starts import Starts
 from scheduling.load.window import MINUTE, Window
+from scheduling.recurrence import Cron
 
-MAX_STEPS = 20_000_000  # a few seconds
+MAX_STEPS = 100_000_000  # half a minute
+STEPS_OF_A_RULE = 500  # to begin with a cron rule takes as long as to count this number of its starts
+STEPS_OF_A_GROUP = 40  # … and with another group of the same rule
 STEPS_OF_A_PICK = 40  # jitter is reckoned for each job and run; that takes so much longer than to count one
 
 
@@ -38,6 +41,7 @@ class Tally:
     counted: list[Starts] = field(default_factory=list)  # walked through once, and kept for who looks closer
     estimated: list[Group] = field(default_factory=list)
     left_out: list[Group] = field(default_factory=list)
+    _begun: set[Cron] = field(default_factory=set)
     _exact: list[int] = field(init=False)
     _changes: list[float] = field(init=False)  # of an evenly spread number, from each minute on
 
@@ -50,6 +54,9 @@ class Tally:
         if budget.is_spent and (group.jitter or not is_interval):
             self.left_out.append(group)
             return
+        if isinstance(group.beat, Cron):
+            budget.spend(STEPS_OF_A_GROUP if group.beat in self._begun else STEPS_OF_A_RULE)
+            self._begun.add(group.beat)
         starts = Starts(group, self.window)
         steps = len(starts.dues) * (STEPS_OF_A_PICK * len(group.jobs) if group.jitter else 1)
         if steps > budget.steps and (group.jitter or is_interval):

@@ -5,10 +5,10 @@ thousand jobs with `H * * * *` are sixty groups.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from scheduling.load.window import SECOND, Window
@@ -30,7 +30,13 @@ REMEMBERED = 10_000  # schedules: of most kinds a team has a few, each shared by
 EXAMPLES = 3  # jobs named for each way to write a schedule
 ONCE = "once"
 
+Result = TypeVar("Result")
+
 Beat = Cron | int | None  # a cron rule, the seconds of an interval, or a single run
+
+
+class TooManyNew(Exception):
+    """A report may not read any more schedules that are new to this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,12 @@ class Groups:
     """All jobs of a report. `add` them one by one; what cannot be read is counted, and otherwise left out."""
 
     window: Window
+    max_new: int | None = None  # rules to read that are new to this process: half a millisecond each, at most
     jobs: int = 0
-    unreadable: int = 0
+    left_out: int = 0
     examples: dict[Written, list[NamedJob]] = field(default_factory=dict)
     _groups: dict[tuple[object, ...], Group] = field(default_factory=dict)
+    _new: int = 0
 
     def __iter__(self) -> Iterator[Group]:
         return iter(self._groups.values())
@@ -99,11 +107,12 @@ class Groups:
     def add(self, job: UUID, name: str, schedule: str, *, due: datetime, runs: int) -> None:
         """Take on a job that is due next at `due` and has had so many runs. `schedule` is JSON, as stored."""
         try:
-            rule, end, most, jitter = _taken_apart(schedule)
-        except (InvalidSchedule, ValueError):
-            self.unreadable += 1
+            rule, end, most, jitter = self._read(_taken_apart, schedule)
+            beat = self._beat(rule, job)
+        except (InvalidSchedule, ValueError, TooManyNew):
+            self.left_out += 1
             return
-        written, beat = _written(rule, jitter), _beat(rule, job)
+        written = _written(rule, jitter)
         examples = self.examples.setdefault(written, [])
         if len(examples) < EXAMPLES:
             examples.append(NamedJob(job, name))
@@ -121,6 +130,24 @@ class Groups:
         else:
             known.jobs.extend(group.jobs)
 
+    def _beat(self, rule: Recurrence, job: UUID) -> Beat:
+        match rule:
+            case Cron() if rule.plain != rule.expression:
+                picked = resolve(rule.expression, str(job))
+                return self._read(plain_cron, picked, rule.timezone, rule.on_gap, rule.on_repeat)
+            case Cron():
+                return rule
+            case Every():
+                return rule.seconds
+        return None
+
+    def _read(self, remembered: "Remembered[Result]", *arguments: Any) -> Result:
+        if arguments not in remembered:
+            if self.max_new is not None and self._new >= self.max_new:
+                raise TooManyNew
+            self._new += 1
+        return remembered(*arguments)
+
     def _to_the_point(self, group: Group) -> datetime:
         """Return the due time without what makes no difference to any minute: every job has an anchor of its own."""
         if not isinstance(group.beat, int) or group.jitter or group.end or group.due < self.window.now:
@@ -129,7 +156,28 @@ class Groups:
         return group.due - (group.due - self.window.start) % step
 
 
-@lru_cache(REMEMBERED)
+class Remembered(Generic[Result]):
+    """A function whose results are kept, and which tells whether it has one. Safe to share between threads."""
+
+    def __init__(self, function: Callable[..., Result]) -> None:
+        self._function = function
+        self._results: dict[tuple[Any, ...], Result] = {}
+
+    def __contains__(self, arguments: tuple[Any, ...]) -> bool:
+        return arguments in self._results
+
+    def __call__(self, *arguments: Any) -> Result:
+        known = self._results.get(arguments)
+        if known is not None:
+            return known
+        result = self._function(*arguments)
+        if len(self._results) >= REMEMBERED:
+            self._results.clear()
+        self._results[arguments] = result
+        return result
+
+
+@Remembered
 def _taken_apart(schedule: str) -> tuple[Recurrence, datetime | None, int | None, int]:
     """Return the rule, its end, its maximum of runs and its jitter. The start is no matter: the due time is known."""
     stored = parse_schedule(json.loads(schedule), now=LONG_AGO, allow_past=True)
@@ -149,17 +197,6 @@ def _written(rule: Recurrence, jitter: int) -> Written:
     return Written(ONCE, "")
 
 
-def _beat(rule: Recurrence, job: UUID) -> Beat:
-    match rule:
-        case Cron() if rule.plain != rule.expression:
-            return plain_cron(resolve(rule.expression, str(job)), rule.timezone, rule.on_gap, rule.on_repeat)
-        case Cron():
-            return rule
-        case Every():
-            return rule.seconds
-    return None
-
-
-@lru_cache(REMEMBERED)
+@Remembered
 def plain_cron(expression: str, timezone: str, on_gap: OnGap, on_repeat: OnRepeat) -> Cron:
     return Cron(expression, timezone, on_gap=on_gap, on_repeat=on_repeat)

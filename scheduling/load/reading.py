@@ -28,16 +28,18 @@ def load_report(
     tenant: Tenant | None = None,
     most: int = MOST_JOBS,
     steps: int = MAX_STEPS,
+    max_new: int | None = None,
     progress: Progress = lambda *_: None,
 ) -> Report:
     """How busy the coming hours will be: for one tenant, or for all of them.
 
-    Where there are more than `most` jobs, those that are due first count; `steps` bounds the work on them.
+    Where there are more than `most` jobs, those that are due first count. `steps` bounds the work on them,
+    and `max_new` the schedules to read that this process has not read yet.
     """
     window = Window(database_now(), hours)
     jobs = _due_within(window, tenant)
     total = jobs.count()
-    groups = _grouped(jobs, window, most, lambda done: progress("reading", done, min(total, most)))
+    groups = _grouped(jobs, Groups(window, max_new), most, lambda done: progress("reading", done, min(total, most)))
     return report_on(groups, left_out=max(0, total - most), steps=steps, progress=progress)
 
 
@@ -53,11 +55,11 @@ class Ahead(NamedTuple):
         return self.per_minute[minute] if 0 <= minute < len(self.per_minute) else None
 
 
-def minutes_ahead(hours: int, *, tenant: Tenant | None = None, most: int = MOST_JOBS, steps: int = MAX_STEPS) -> Ahead:
+def minutes_ahead(hours: int, *, most: int, steps: int, max_new: int) -> Ahead:
     """The minutes alone, of the `most` jobs that are due first: nothing is counted in the database."""
     window = Window(database_now(), hours)
     tally = Tally(window, Budget(steps))
-    for group in _grouped(_due_within(window, tenant), window, most, lambda done: None):
+    for group in _grouped(_due_within(window, None), Groups(window, max_new), most, lambda done: None):
         tally.add(group)
     return Ahead(window.start, tally.per_minute())
 
@@ -67,8 +69,7 @@ def _due_within(window: Window, tenant: Tenant | None) -> JobQuerySet:
     return jobs if tenant is None else jobs.for_tenant(tenant)
 
 
-def _grouped(jobs: JobQuerySet, window: Window, most: int, read: Callable[[int], None]) -> Groups:
-    groups = Groups(window)
+def _grouped(jobs: JobQuerySet, groups: Groups, most: int, read: Callable[[int], None]) -> Groups:
     rows = jobs.order_by("next_run_at").values_list(
         "pk", "name", Cast("schedule", TextField()), Coalesce("due_for", "next_run_at"), "runs"
     )

@@ -88,7 +88,7 @@ def report_on(
         advice,
         max(then),
         _jobs(tally.estimated),
-        left_out + groups.unreadable + _jobs(tally.left_out),
+        left_out + groups.left_out + _jobs(tally.left_out),
         per_minute,
     )
 

@@ -16,7 +16,7 @@ from accounts.models import Tenant
 from jobs.stats.load import Reports, TooSoon
 from scheduling.load import Groups, Report, Window, Written, report_on, starts
 from scheduling.load.advice import change_for
-from scheduling.load.counting import STEPS_OF_A_PICK, Budget, Tally
+from scheduling.load.counting import STEPS_OF_A_PICK, STEPS_OF_A_RULE, Budget, Tally
 from scheduling.load.drawing import drawn
 from scheduling.recurrence import parse_schedule
 from tests.schedules import recurrences
@@ -179,6 +179,29 @@ def test_the_work_on_a_report_is_bounded_whatever_the_schedules_are(monkeypatch,
     assert told.left_out == 0 or any(f"{told.left_out:,} jobs are left out" in line for line in drawn(told))
 
 
+def test_only_so_many_schedules_are_read_for_one_report_and_the_next_report_reads_further_ones() -> None:
+    def groups() -> Groups:
+        groups = Groups(Window(NOW, 24), max_new=30)
+        for number in range(100):
+            schedule = json.dumps(HOURLY | {"max_runs": 700_000 + number})  # which nobody else has read
+            groups.add(uuid4(), "", schedule, due=NOW, runs=0)
+        return groups
+
+    told = [report_on(groups()) for _ in range(4)]
+
+    assert [one.left_out for one in told] == [70, 40, 10, 0]
+    assert [one.jobs for one in told] == [30, 60, 90, 100]
+
+
+def test_rules_picked_for_each_job_are_bounded_too() -> None:
+    groups = Groups(Window(NOW, 24), max_new=30)
+
+    for number in range(200):
+        groups.add(UUID(int=number), "", json.dumps(HOURLY | {"expression": "H H H H 3"}), due=NOW, runs=0)
+
+    assert 0 < len(groups) <= 30 and groups.left_out == 200 - groups.jobs
+
+
 def counting(function, spent: Counter[str], *, each: int):
     def count(*arguments, **options):
         spent["picks"] += each
@@ -200,7 +223,7 @@ def test_those_that_many_jobs_share_are_counted_first() -> None:
     alone = [(uuid4(), HOURLY | {"expression": f"{n} * * * *", "max_runs": 500 + n}) for n in range(50)]
     many = [(uuid4(), HOURLY) for _ in range(300)]
 
-    told = report_on(groups_of([*alone, *many]), steps=50)
+    told = report_on(groups_of([*alone, *many]), steps=STEPS_OF_A_RULE + 50)
 
     assert told.busiest >= 300 and 0 < told.left_out < 50
 
