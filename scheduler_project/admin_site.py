@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.admin.views.main import ERROR_FLAG
 from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.db import DataError, NotSupportedError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -23,6 +29,23 @@ class PunctualSite(UnfoldAdminSite):
             path("calendar/", self.admin_view(calendar), name="calendar"),
             path("workers/", self.admin_view(workers), name="workers"),
         ]
+
+    def admin_view(self, view: Callable[..., HttpResponse], cacheable: bool = False) -> Callable[..., HttpResponse]:
+        """Answer a filter that the database cannot compare with as one that Django itself refuses.
+
+        Such a value is found only when the rows are read: a time in the year 10,000 of UTC, or NaN in JSON.
+        """
+
+        @wraps(view)
+        def forgiving(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                return view(request, *args, **kwargs)
+            except (DataError, NotSupportedError, OverflowError):
+                if request.method != "GET" or not request.GET or ERROR_FLAG in request.GET:
+                    raise
+                return redirect(f"{request.path}?{ERROR_FLAG}=1")
+
+        return super().admin_view(forgiving, cacheable)
 
     def login(self, request: HttpRequest, extra_context: dict | None = None) -> HttpResponse:
         """Whoever signs in without having been sent from somewhere stays here: Unfold's page forgets to say so."""

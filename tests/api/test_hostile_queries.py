@@ -204,7 +204,11 @@ def test_no_query_of_a_list_of_the_admin_is_answered_with_a_500(staff, job, app)
         names = {getattr(each, "parameter_name", f"{each}__exact") for each in one.list_filter}
         names |= {*getattr(one, "indexed_params", ()), getattr(one, "tab_param", "") or "pk"}
         names |= {"q", "o", "p", "after", "pk__in", "_facets"}
-        failed += refused_badly(staff, "get", asked_for(address, map(str, names)))
+        values = *BAD.values(), WORSE["year 9999"], WORSE["year 1"], "NaN"
+        failed += refused_badly(staff, "get", asked_for(address, map(str, names), values))
+        fields = (field.name for field in model._meta.get_fields() if not field.is_relation)
+        lookups = (f"{name}{lookup}" for name in fields for lookup in ("", "__contains", "__gte"))
+        failed += refused_badly(staff, "get", asked_for(address, lookups, values[-3:]))
 
     assert not failed, "\n".join(failed)
 
