@@ -117,13 +117,17 @@ def _length(name: str, default: float | str) -> timedelta:
 
 
 def env_kept(name: str, default: str = "forever") -> timedelta | None:
-    """How long something is kept before it is deleted; None for `forever` and for 0.
+    """How long something is kept before it is deleted; None for `forever` and for 0."""
+    text = given(name) or default
+    return None if text.lower() in FOREVER else env_retention(name, default)
 
-    A short length needs a unit: `HISTORY_KEPT=90` is more likely meant in days, and deleted rows do not come back.
+
+def env_retention(name: str, default: str) -> timedelta:
+    """How long something is kept before it is deleted.
+
+    A short length needs a unit: `HISTORY_KEPT=90` is more likely meant in days, and what is deleted does not come back.
     """
     text = given(name) or default
-    if text.lower() in FOREVER:
-        return None
     length = env_seconds(name, default)
     if not text[-1:].isalpha() and length < NEEDS_UNIT_BELOW:
         raise ImproperlyConfigured(f"{name}={text!r} lacks a unit. Set it to {text}d for days, or {text}s for seconds.")

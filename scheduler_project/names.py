@@ -6,7 +6,7 @@ Words that others use too (DATABASE_, REDIS_, S3_, SECRETS_, LOG_, WEB_ …) pro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 OURS = (
@@ -30,14 +30,22 @@ OURS = (
 PREFIX = "PUNCTUAL_"  # which no setting but PUNCTUAL_VAR has
 SUFFIXES = ("_SECONDS", "_MINUTES", "_HOURS", "_DAYS", "_MS", "_BYTES", "_FILE")  # that people add, and we do not
 OF_OTHERS = {"HTTP_PORT", "HTTPS_PORT"}  # what many programs call the port they listen on; ours is HTTP_PORTS
+SERVICE_HOST = "_SERVICE_HOST"  # a variable that Kubernetes adds for each Service of a namespace, with others
 LONG = 9  # characters, from which on two mistakes are one name
 SHORT = 6  # … and below which one mistake is another
 
 
 def misspelt(names: Iterable[str], known: set[str]) -> dict[str, str]:
     """Each name that was probably meant for us and that nothing reads, with the setting it is nearest to."""
-    found = {name: _meant(name, known) for name in sorted(names) if name not in known | OF_OTHERS}
+    names = set(names)
+    others = known | OF_OTHERS | _of_kubernetes(names)
+    found = {name: _meant(name, known) for name in sorted(names - others)}
     return {name: meant for name, meant in found.items() if meant}
+
+
+def _of_kubernetes(names: Collection[str]) -> set[str]:
+    services = {name.removesuffix(SERVICE_HOST) for name in names if name.endswith(SERVICE_HOST)}
+    return {name for one in services for name in names if name.startswith((f"{one}_SERVICE_", f"{one}_PORT"))}
 
 
 def _meant(name: str, known: set[str]) -> str:

@@ -21,6 +21,7 @@ from scheduler_project.env import (
     env_limit,
     env_list,
     env_object,
+    env_retention,
     env_seconds,
     env_secret,
     env_secrets,
@@ -232,7 +233,7 @@ HTTP_CA_FILE = env_text("HTTP_CA_FILE")  # further certificate authorities, of h
 UPLOAD_MAX_BYTES = env_count("UPLOAD_MAX_BYTES", 20 * 1024 * 1024)  # of one file
 UPLOAD_QUOTA_BYTES = env_limit("UPLOAD_QUOTA_BYTES", 1024 * 1024 * 1024)  # of a tenant's files; 0: no limit
 UPLOAD_QUOTA_FILES = env_limit("UPLOAD_QUOTA_FILES", 10_000)  # of a tenant: each costs a look when they are pruned
-UPLOAD_KEPT = env_seconds("UPLOAD_KEPT", 30 * 24 * 3600)  # after its last use, to the day
+UPLOAD_KEPT = env_retention("UPLOAD_KEPT", "30d")  # after its last use, to the day
 S3_BUCKET = env_text("S3_BUCKET")
 _LOCAL = {
     "BACKEND": "django.core.files.storage.FileSystemStorage",

@@ -121,6 +121,8 @@ def test_a_retention_of_less_than_an_hour_needs_a_unit(monkeypatch, text: str) -
 
     with pytest.raises(ImproperlyConfigured, match=f"lacks a unit. Set it to {text}d for days, or {text}s for seconds"):
         env.env_kept(NAME, "90d")
+    with pytest.raises(ImproperlyConfigured, match="lacks a unit"):
+        env.env_retention(NAME, "30d")
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("7776000", 7_776_000), ("3600", 3600)])
@@ -221,6 +223,13 @@ def test_a_misspelt_setting_is_told_with_the_nearest_one(written: str, meant: st
 def test_what_belongs_to_others_is_left_alone() -> None:
     assert misspelt(OF_OTHERS.split(), KNOWN) == {}
     assert misspelt(KNOWN, KNOWN) == {}
+
+
+def test_variables_of_a_kubernetes_service_are_not_taken_for_settings() -> None:
+    names = ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_8000_TCP", "PORT_8000_TCP_ADDR"]
+
+    assert misspelt([f"WATCHER_{name}" for name in names], KNOWN) == {}
+    assert misspelt(["WATCHER_PORT"], KNOWN) != {}, "without its Service it is ours"
 
 
 @pytest.mark.parametrize(
