@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
@@ -40,7 +42,13 @@ def connected(url: str | None) -> Iterator[BaseDatabaseWrapper]:
     if url is None:
         yield connection
         return
-    other = ConnectionHandler({"default": dict(Env.db_url_config(url))})["default"]
+    if urlsplit(url).scheme not in Env.DB_SCHEMES:
+        raise NoCeleryBeat("Invalid --database-url. Use one like postgres://user:password@host/name.")
+    try:
+        other = ConnectionHandler({"default": dict(Env.db_url_config(url))})["default"]
+    except ImproperlyConfigured as error:  # the driver of that kind of database is not installed
+        [reason, *_] = str(error).splitlines()
+        raise NoCeleryBeat(f"Cannot open the database of --database-url: {reason}") from None
     try:
         yield other
     finally:

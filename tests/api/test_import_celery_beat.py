@@ -270,3 +270,6 @@ def test_a_database_without_its_tables_is_told_plainly(tmp_path, team) -> None:
 
     with pytest.raises(CommandError, match="--database-url"):
         call_command("import_celery_beat", "--database-url", f"sqlite:///{tmp_path / 'empty.sqlite3'}")
+    for url in ("foo", "", "foo://host/name"):
+        with pytest.raises(CommandError, match="Invalid --database-url"):
+            call_command("import_celery_beat", "--database-url", url)
