@@ -30,9 +30,6 @@ output "secrets_env" {
     DATABASE_URL=postgres://punctual:${random_password.database.result}@${aws_db_instance.main.endpoint}/punctual?sslmode=require
     REDIS_URL=rediss://:${random_password.redis.result}@${aws_elasticache_replication_group.main.primary_endpoint_address}:6379/0
     AMQP_URL=${replace(aws_mq_broker.main.instances[0].endpoints[0], "amqps://", "amqps://punctual:${random_password.rabbitmq.result}@")}/%2F
-    %{for key in aws_iam_access_key.files~}
-    S3_ACCESS_KEY=${key.id}
-    S3_SECRET_KEY=${key.secret}
-    %{endfor~}
+    ${join("\n", [for key in aws_iam_access_key.files : "S3_ACCESS_KEY=${key.id}\nS3_SECRET_KEY=${key.secret}"])}
   EOT
 }
