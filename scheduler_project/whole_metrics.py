@@ -82,11 +82,11 @@ def whole_metrics(request: HttpRequest) -> HttpResponse:
     if not settings.METRICS_SOCKET:
         return own
     try:
-        others = _asked_at(settings.METRICS_SOCKET)
-    except OSError as error:
+        whole = added(own.content.decode(), _asked_at(settings.METRICS_SOCKET))
+    except (OSError, ValueError) as error:  # it does not answer, or ended in the middle of a line
         logger.warning("metrics.of_the_web_alone", error=str(error), remedy="tried again at the next scrape")
         return own
-    own.content = generate_latest(_Families(added(own.content.decode(), others)))
+    own.content = generate_latest(_Families(whole))
     return own
 
 

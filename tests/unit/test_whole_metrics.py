@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from scheduler_project.metrics import collected
-from scheduler_project.whole_metrics import Asked, added
+from scheduler_project.whole_metrics import Asked, added, whole_metrics
 
 
 class Numbers:
@@ -40,6 +41,16 @@ def test_what_both_count_is_added_and_of_a_gauge_the_first_is_told() -> None:
     assert told["mails_total", "send"] == 5
     assert (told["took_seconds_count",], told["took_seconds_bucket", "1.0"], told["took_seconds_sum",]) == (3, 2, 4)
     assert (told["memory",], told["requests",], told["queue",]) == (10, 1, 7)
+
+
+@pytest.mark.parametrize("told", ["mails_total{task=", "# TYPE", "mails_total one\n"])
+def test_an_answer_that_breaks_off_leaves_the_own_numbers(told: str, monkeypatch, settings, rf) -> None:
+    settings.METRICS_SOCKET = "somewhere"
+    monkeypatch.setattr("scheduler_project.whole_metrics._asked_at", lambda path: told)
+
+    answer = whole_metrics(rf.get("/metrics"))
+
+    assert answer.status_code == 200 and b"python_info" in answer.content
 
 
 def test_nothing_is_read_until_somebody_asks() -> None:
