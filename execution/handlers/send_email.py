@@ -44,32 +44,37 @@ def send_email(emails: list[Email], runs: list[Run]) -> Iterator[dict[str, Any] 
     """Send each mail through the configured server, and tell what it said of each."""
     if settings.MAIL_RATE_PER_RECIPIENT:  # first: nobody goes on with a generator that has answered for all
         mail_rates.sweep(sum(len(email.recipients) for email in emails))
-    shares = Shares(runs)
     rights = mail_rights({run.tenant_id for run in runs})
+    shares = Shares([payer(run, rights[run.tenant_id]) for run in runs])
     with Post() as post:
         for email, run in zip(emails, runs, strict=True):
             yield _sent(email, run, rights[run.tenant_id], post, shares)
 
 
+def payer(run: Run, rights: MailRights) -> UUID | int:
+    """Whose share of a batch a mail takes: that of the owner who answers for the tenant, with all tenants of theirs."""
+    return rights.answerer or run.tenant_id
+
+
 class Shares:
-    """How much of a batch the mails of each tenant may take while mails of other tenants wait behind them.
+    """How much of a batch the mails of each payer may take while mails of others wait behind them.
 
     Counted in units of a template's work. A byte of a mail is one: to encode and hand over an attachment takes as long
     as to fill in a template of that length.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._left = Counter(run.tenant_id for run in runs)
-        self._used: Counter[UUID] = Counter()
+    def __init__(self, payers: Sequence[UUID | int]) -> None:
+        self._left = Counter(payers)
+        self._used: Counter[UUID | int] = Counter()
 
-    def take_turn(self, tenant: UUID) -> None:
-        """Begin one of the tenant's mails. Raises MustWait where its share is used up and other tenants' mails wait."""
-        self._left[tenant] -= 1
-        if self._used[tenant] >= SHARE and self._left.total() > self._left[tenant]:
+    def take_turn(self, payer: UUID | int) -> None:
+        """Begin one of the payer's mails. Raises MustWait where the share is used up and mails of others wait."""
+        self._left[payer] -= 1
+        if self._used[payer] >= SHARE and self._left.total() > self._left[payer]:
             raise MustWait("waiting: the tenant's mails used up their share of this batch", CLOCK.now() + NEXT_BATCH)
 
-    def count(self, tenant: UUID, work: int) -> None:
-        self._used[tenant] += work
+    def count(self, payer: UUID | int, work: int) -> None:
+        self._used[payer] += work
 
 
 def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares) -> dict[str, Any] | BaseException:
@@ -78,13 +83,13 @@ def _sent(email: Email, run: Run, rights: MailRights, post: Post, shares: Shares
     if not rights.verified:
         return GiveUpNow(UNVERIFIED)
     try:
-        shares.take_turn(run.tenant_id)
+        shares.take_turn(payer(run, rights))
         meter = Meter()
         try:
             message = written(email, run, rights.senders, meter)
         finally:
-            shares.count(run.tenant_id, meter.work)
-        shares.count(run.tenant_id, length_of(message))
+            shares.count(payer(run, rights), meter.work)
+        shares.count(payer(run, rights), length_of(message))
         if wait := mail_rates.wait_for(run.tenant_id, email.recipients, rights):
             return MustWait("waiting: the mail rate of the tenant or of the recipient is reached", CLOCK.now() + wait)
         refused = post.send(message, last=run.last_attempt)

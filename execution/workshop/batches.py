@@ -8,7 +8,7 @@ each is counted from the beginning. Whoever is left without an answer through an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import isgeneratorfunction
 from operator import itemgetter
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import structlog
+from django.db import DatabaseError
 
+from accounts.teams import owners_of
 from execution.hiding import hidden
 from execution.retry import Interrupted
 from execution.run import Run
@@ -46,14 +48,18 @@ def work_together(workshop: ThreadWorkshop, places: Sequence[Place]) -> None:
 def portions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
     """Divide a batch of several tenants into calls, so that no tenant waits for all that another one has in it.
 
-    The tenants take turns. The payloads of a call are read before its first execution is run, so they are bounded.
+    The tenants take turns; where there is much to read, their owners do: a user can have many tenants. The payloads of
+    a call are read before its first execution is run, so they are bounded.
     """
-    if len({place.claim.tenant_id for place in places}) < 2:
+    tenants = {place.claim.tenant_id for place in places}
+    if len(tenants) < 2:
         yield places
         return
+    several_calls = sum(len(place.claim.payload) for place in places) > MAX_CHARACTERS
+    owner_of = _owners_of(tenants) if several_calls and len(tenants) > 2 else {}
     portion: list[Place] = []
     characters = 0
-    for place in taking_turns(places):
+    for place in taking_turns(places, owner_of):
         length = len(place.claim.payload)
         if portion and characters + length > MAX_CHARACTERS:
             yield portion
@@ -63,15 +69,22 @@ def portions(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
     yield portion
 
 
-def taking_turns(places: Sequence[Place]) -> list[Place]:
-    """The same, with the first one of each tenant before the second one of any."""
-    turns: Counter[UUID] = Counter()
+def taking_turns(places: Sequence[Place], owner_of: Mapping[UUID, int]) -> list[Place]:
+    """The same, with the first one of each owner, or of each tenant without one, before the second one of any."""
+    turns: Counter[UUID | int] = Counter()
     numbered: list[tuple[int, Place]] = []
     for place in places:
-        tenant = place.claim.tenant_id
-        numbered.append((turns[tenant], place))
-        turns[tenant] += 1
+        whose = owner_of.get(place.claim.tenant_id, place.claim.tenant_id)
+        numbered.append((turns[whose], place))
+        turns[whose] += 1
     return [place for _, place in sorted(numbered, key=itemgetter(0))]
+
+
+def _owners_of(tenants: Collection[UUID]) -> Mapping[UUID, int]:
+    try:
+        return owners_of(tenants)
+    except DatabaseError:  # then tenants take turns: the work itself may not need the database
+        return {}
 
 
 def _call(workshop: ThreadWorkshop, places: Sequence[Place]) -> Sequence[Place]:

@@ -128,6 +128,23 @@ def test_tenants_take_turns_in_a_batch_and_long_payloads_are_read_a_few_at_a_tim
     assert calls == [["a0", "b0", "a1", "b1"], ["a2", "a3"], ["a4", "a5"]]
 
 
+def test_an_owner_of_many_tenants_has_one_turn_where_there_is_much_to_read(bench, monkeypatch) -> None:
+    mine, others = [uuid4() for _ in range(3)], uuid4()
+    monkeypatch.setattr("execution.workshop.batches.MAX_CHARACTERS", 100)
+    monkeypatch.setattr("execution.workshop.batches.owners_of", lambda tenants: dict.fromkeys(mine, 1) | {others: 2})
+    calls = []
+
+    def handler(items, runs):
+        calls.extend(item.name[:2] for item in items)
+        return [None for _ in items]
+
+    ran = bench(handler)
+    ran.submit(*(f"a{n}{'.' * 70}" for n in range(3)), "b0", tenants=[*mine, others])
+
+    ran.ended(4)
+    assert calls == ["a0", "b0", "a1", "a2"]
+
+
 def test_a_batch_of_one_tenant_is_one_call_however_long_its_payloads_are(bench, monkeypatch) -> None:
     monkeypatch.setattr("execution.workshop.batches.MAX_CHARACTERS", 200)
     calls = []
