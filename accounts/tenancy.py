@@ -47,7 +47,7 @@ def _of_key(user: User, wanted: str | None, *, to_write: bool) -> Membership:
         raise UnknownTenant(f"This API key belongs to tenant {standing.key.tenant_id}. Leave {HEADER} out.")
     needed = Scope.WRITE if to_write else Scope.READ
     if not standing.key.allows(needed):
-        raise OutOfScope(f"This API key has not the scope {needed.value!r}. Make one that has.")
+        raise OutOfScope(f"This API key lacks the `{needed.value}` scope. Create a key that has it.")
     return standing.membership
 
 

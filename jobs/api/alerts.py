@@ -48,6 +48,7 @@ from jobs.models import AlertRule
 )
 class AlertViewSet(mixins.ListModelMixin, TenantScoped):
     queryset = AlertRule.objects.select_related("tenant")
+    writes_need_read = True
     serializer_class = AlertSerializer
     filter_backends: list = []
     http_method_names = ["get", "post", "patch", "delete", "head", "options"]

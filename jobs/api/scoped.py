@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from accounts.models import ApiKey
 from accounts.models.api_key import Scope
-from accounts.tenancy import HEADER, membership_for
+from accounts.tenancy import HEADER, OutOfScope, membership_for
 from jobs.api.pagination import NewestFirst
 
 BAD_REQUEST = 400
@@ -23,18 +23,25 @@ class TenantScoped(viewsets.GenericViewSet):
 
     pagination_class = NewestFirst
     lookup_value_regex = "[^/]+"
+    writes_need_read = False  # of an API key: where what is written decides who is told of what is stored
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         writes = request.method not in SAFE_METHODS
         self.tenant = membership_for(request.user, request.headers.get(HEADER), to_write=writes).tenant
+        if writes and self.writes_need_read and may_not_read(request):
+            raise OutOfScope("This API key lacks the `read` scope. Create a key that has it.")
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        key = getattr(request, "auth", None)
-        if isinstance(key, ApiKey) and not key.allows(Scope.READ) and response.status_code < BAD_REQUEST:
+        if may_not_read(request) and response.status_code < BAD_REQUEST:
             response.data = unread(response.data)
         return response
+
+
+def may_not_read(request: Request) -> bool:
+    key = getattr(request, "auth", None)
+    return isinstance(key, ApiKey) and not key.allows(Scope.READ)
 
 
 def unread(answer: Any) -> Any:

@@ -67,10 +67,9 @@ def test_nothing_can_be_asked_for(writer, names) -> None:
 BODIES: dict[str, Any] = {
     "create_job": {"task": "http_request", "payload": LETTER, "idempotency_key": "k"},
     "create_jobs": {"jobs": [{"task": "http_request", "payload": LETTER}], "idempotency_key": "b"},
-    "create_alert": HOOK,
 }
 # Last of all what leaves nothing to be acted on.
-ORDER = ["update_job", "run_job", "pause_job", "resume_job", "cancel_execution", "retry_execution", "update_alert"]
+ORDER = ["update_job", "run_job", "pause_job", "resume_job", "cancel_execution", "retry_execution"]
 
 
 def test_no_act_tells_what_is_stored(writer, names, job, dead) -> None:
@@ -89,8 +88,17 @@ def test_no_act_tells_what_is_stored(writer, names, job, dead) -> None:
                 done.add(name)
                 assert KEPT not in answer.content.decode(), name
 
-    acts = {"update_job", "run_job", "pause_job", "resume_job", "retry_execution", "update_alert", "create_job"}
+    acts = {"update_job", "run_job", "pause_job", "resume_job", "retry_execution", "create_job"}
     assert {*acts, "create_jobs", "pause_jobs", "delete_job"} <= done
+
+
+def test_no_alert_rule_sends_elsewhere_what_the_key_may_not_read(writer, names) -> None:
+    rule = f"/api/v1/alerts/{names['alerts']}"
+
+    answers = [writer.post("/api/v1/alerts", HOOK), writer.patch(rule, HOOK), writer.post(f"{rule}/test")]
+
+    assert [answer.status_code for answer in answers] == [403] * 3
+    assert "lacks the `read` scope" in answers[0].json()["detail"]
 
 
 def test_a_key_that_may_read_too_is_told_what_it_made(team, alice) -> None:
