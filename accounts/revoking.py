@@ -20,7 +20,9 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Invitation, Membership, User
 
-ownership_lost = Signal()  # sent with `user_id` and `tenant_id`; without a tenant, in all of them
+# Sent with `user_id` and `tenant_id`; without a tenant, in all of them.
+ownership_lost = Signal()
+membership_ended = Signal()
 
 
 @transaction.atomic
@@ -42,6 +44,7 @@ def end_membership(user_id: int, tenant_id: UUID | None = None) -> None:
     """End all that a user has made for a tenant; without a tenant, for all of them."""
     ApiKey.objects.filter(creator=user_id, **_in(tenant_id)).revoke(timezone.now())
     end_ownership(user_id, tenant_id)
+    membership_ended.send(Membership, user_id=user_id, tenant_id=tenant_id)
     if tenant_id is not None:
         withdraw_invitations_to(user_id, tenant_id)
 

@@ -79,6 +79,20 @@ def delete_rule(rule: AlertRule, *, actor: User | None) -> None:
 
 
 @transaction.atomic
+def remove_recipient(rule: AlertRule, address: str) -> None:
+    """Mail nothing more of this rule to the address. A rule without any recipient left is switched off."""
+    _await_look()
+    rule = _locked(rule)
+    before = snapshot(rule)
+    rule.emails = [email for email in rule.emails if email.casefold() != address.casefold()]
+    if not rule.emails:
+        rule.enabled = False
+        rule.forget()
+    rule.save(update_fields=["emails", "enabled"])
+    _audit("update_alert", rule, None, before=before, after=snapshot(rule))
+
+
+@transaction.atomic
 def send_test(rule: AlertRule, *, actor: User | None) -> Notice:
     """Have a test notice sent to whoever the rule names, whatever its pause."""
     if not rule.enabled:

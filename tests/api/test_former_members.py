@@ -13,8 +13,11 @@ from accounts import inviting, tokens
 from accounts.inviting import NoSuchInvitation
 from accounts.keys import create_key
 from accounts.models import ApiKey, Invitation, Membership, Tenant, User
+from accounts.teams import create_tenant
 from execution import worker_keys
 from execution.models import WorkerKey
+from jobs.models import AuditEvent
+from tests.alerting import rule_of
 from tests.conftest import PASSWORD, client_of, key_client
 
 pytestmark = pytest.mark.django_db
@@ -196,6 +199,22 @@ def test_what_others_made_for_the_tenant_stays(made, api, alice, bob, team) -> N
     removed_over_the_api(api, bob, team)
 
     assert worker_keys.recognise(secret) and worker_keys.recognise(of_operators)
+
+
+@pytest.mark.parametrize("leaving", [*LEAVING[:6], *LEAVING[7:]], ids=lambda door: door.__name__)
+def test_no_alert_rule_mails_a_former_member(api, alice, bob, team, leaving) -> None:
+    only_bob = rule_of(team, emails=["Bob@Example.com"])
+    both = rule_of(team, emails=["alice@example.com", "bob@example.com"])
+    elsewhere = rule_of(create_tenant(name="x", owner=alice).tenant, emails=["bob@example.com"])
+
+    leaving(api, bob, team)
+
+    for rule in (only_bob, both, elsewhere):
+        rule.refresh_from_db()
+    assert (both.emails, both.enabled) == (["alice@example.com"], True)
+    assert (only_bob.emails, only_bob.enabled) == ([], False)
+    assert (elsewhere.emails, elsewhere.enabled) == (["bob@example.com"], True)
+    assert AuditEvent.objects.filter(action="update_alert", tenant=team).count() == 2
 
 
 def test_nothing_is_left_of_a_deleted_tenant(made, team, charlie) -> None:

@@ -56,7 +56,7 @@ def test_a_key_that_may_only_read_changes_nothing(new_key) -> None:
 
     answer = machine.post("/api/v1/jobs", MAIL)
 
-    assert answer.status_code == 403 and "'write'" in answer.json()["detail"]
+    assert answer.status_code == 403 and "`write`" in answer.json()["detail"]
     assert machine.get("/api/v1/jobs").status_code == 200
     assert not Job.objects.exists()
 
