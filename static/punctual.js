@@ -224,6 +224,9 @@ document.addEventListener("change", (event) => {
   else event.target.form.requestSubmit();
 });
 
+// The answer to a form that is not to be sent again: reloading it asks for the page alone.
+if (document.querySelector("[data-once]")) history.replaceState(null, "", location.href);
+
 document.addEventListener("submit", (event) => {
   const question = event.submitter && event.submitter.dataset.asks;
   if (question && !confirm(question)) event.preventDefault();

@@ -12,14 +12,13 @@ from django.db import IntegrityError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
 
 from accounts import attempts, demo, inviting, registration, verification
 from accounts.api.serializers import TAKEN, RegistrationSerializer
 from accounts.links import link_to
 from accounts.quota import QuotaExceeded
 from jobs.dashboard.viewer import choose
-from jobs.dashboard.windows import done, guarded, window
+from jobs.dashboard.windows import done, form_target, guarded
 
 sign_in = guarded(
     LoginView.as_view(
@@ -31,7 +30,12 @@ sign_in = guarded(
         },
     )
 )
-sign_out = guarded(LogoutView.as_view(next_page="sign-in"))
+signed_out = guarded(LogoutView.as_view(next_page="sign-in"))
+
+
+def sign_out(request: HttpRequest) -> HttpResponse:
+    # Not a form target like the others: whoever may see no page must still be able to leave.
+    return signed_out(request) if request.method == "POST" else redirect("overview")
 
 
 class Registration(forms.Form):
@@ -109,8 +113,7 @@ def refused(request: HttpRequest, what: str, reason: str, *, status: int) -> Htt
     return render(request, "dashboard/door_refused.html", {"what": what, "reason": reason}, status=status)
 
 
-@require_POST
-@window
+@form_target
 def choose_tenant(request: HttpRequest) -> HttpResponse:
     choose(request, request.POST.get("tenant", ""))
     back = request.POST.get("next", "")

@@ -8,14 +8,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from accounts.quota import QuotaExceeded
 from execution.registry import InvalidPayload
 from jobs import dead_letters, services
 from jobs.dashboard.executions import page_of
 from jobs.dashboard.filters import Filters
-from jobs.dashboard.windows import done, must_change, shown, window
+from jobs.dashboard.windows import done, form_target, must_change, shown, window
 from jobs.documents import UnstorableDocument, check_document
 from jobs.states import IllegalMove
 
@@ -33,8 +32,7 @@ def dead_letter_list(request: HttpRequest) -> HttpResponse:
     return shown(request, "dashboard/dead_letters.html", context)
 
 
-@require_POST
-@window
+@form_target
 def act_on_cause(request: HttpRequest) -> HttpResponse:
     """All that died of one cause, as far as a person can wait for it; what is left can be asked for again."""
     must_change(request, request.viewer.scope)

@@ -8,14 +8,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from accounts.quota import QuotaExceeded
 from execution.registry import registry
 from jobs import services
 from jobs.dashboard.filters import Filters
 from jobs.dashboard.paging import paged
-from jobs.dashboard.windows import done, must_change, shown, window
+from jobs.dashboard.windows import done, form_target, must_change, shown, window
 from jobs.history import start_delay
 from jobs.models import Execution, LogLine, Progress
 from jobs.states import FINAL, IllegalMove, Status
@@ -84,8 +83,7 @@ def page_of(
     return shown(request, "dashboard/execution.html", context)
 
 
-@require_POST
-@window
+@form_target
 def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     execution = request.viewer.execution(pk)
     must_change(request, execution.tenant)
@@ -97,8 +95,7 @@ def cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     return done(request, "Cancelled. A handler that is running is asked to stop.", "run", pk)
 
 
-@require_POST
-@window
+@form_target
 def replay(request: HttpRequest, pk: UUID) -> HttpResponse:
     execution = request.viewer.execution(pk)
     must_change(request, execution.tenant)

@@ -12,14 +12,17 @@ from django.http import QueryDict
 
 from jobs.dashboard.windows import LIVE
 
-PLACES = ("before", "after", LIVE)  # not filters: see `jobs.dashboard.paging` and `jobs.dashboard.windows`
+POSITIONS = ("before", "after")  # ids: see `jobs.dashboard.paging`
 LONGEST = 100  # characters of a value that a message repeats
 
 
 class Filters:
     def __init__(self, asked: QueryDict, known: Collection[str]) -> None:
         self._asked = asked
-        self.faults = [f"Unknown filter: {name[:LONGEST]}." for name in asked if name not in (*known, *PLACES)]
+        self.faults = [f"Unknown filter: {name[:LONGEST]}." for name in asked if name not in (*known, *POSITIONS, LIVE)]
+        self.faults += [f"Repeated filter: {name[:LONGEST]}." for name in asked if len(asked.getlist(name)) > 1]
+        for name in POSITIONS:
+            self.identifier(name)
         self.narrowed = any(asked.get(name) for name in known) or bool(self.faults)
 
     def text(self, name: str) -> str:

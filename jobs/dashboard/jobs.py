@@ -12,7 +12,6 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from accounts.models import Tenant
 from accounts.quota import QuotaExceeded
@@ -22,7 +21,7 @@ from jobs.clock import database_now
 from jobs.dashboard.charts import job as charts
 from jobs.dashboard.filters import Filters
 from jobs.dashboard.paging import paged
-from jobs.dashboard.windows import done, must_change, shown, window
+from jobs.dashboard.windows import done, form_target, must_change, shown, window
 from jobs.models import Job
 from jobs.models.job import JobQuerySet
 from jobs.occurrences import InvalidWindow, list_occurrences
@@ -92,8 +91,7 @@ ACTS: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
-@require_POST
-@window
+@form_target
 def act_on_job(request: HttpRequest, pk: UUID, act: str) -> HttpResponse:
     job = request.viewer.job(pk)
     must_change(request, job.tenant)

@@ -11,14 +11,13 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from accounts import keys
 from accounts.api.keys import WantedKeySerializer
 from accounts.models.api_key import Scope
 from accounts.quota import QuotaExceeded
 from accounts.tenancy import MAY_WRITE, membership_for
-from jobs.dashboard.windows import done, window
+from jobs.dashboard.windows import done, form_target, window
 
 SHOWN = 100  # keys: no more can be used at a time
 LIVES = [("30", "30 days"), ("90", "90 days"), ("365", "a year"), ("", "never")]
@@ -69,8 +68,7 @@ def key_list(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/keys.html", context)
 
 
-@require_POST
-@window
+@form_target
 def revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     found = keys.visible_to(_own(request, to_write=True)).filter(pk=pk)
     if not found.exists():

@@ -10,12 +10,11 @@ from django.contrib.auth import login
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
 
 from accounts import attempts, passwords, verification
 from accounts.links import link_to
 from jobs.dashboard.accounts import refused
-from jobs.dashboard.windows import done, guarded, window
+from jobs.dashboard.windows import done, form_target, guarded, window
 
 CURRENT = {"autocomplete": "current-password"}
 NEW = {"autocomplete": "new-password"}
@@ -60,15 +59,13 @@ def change_password(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/change_password.html", {"form": form, "page": "account"})
 
 
-@require_POST
-@window
+@form_target
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     request.user.sign_out_everywhere()
     return redirect("sign-in")
 
 
-@require_POST
-@window
+@form_target
 def request_verification(request: HttpRequest) -> HttpResponse:
     try:
         address = verification.request_proof(request.user, link=_link(request, "verify-address"))

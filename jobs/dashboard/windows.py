@@ -18,6 +18,7 @@ from django.contrib import messages
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render, resolve_url
+from django.urls import is_valid_path
 from django.utils.cache import get_conditional_response
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
@@ -71,6 +72,24 @@ def window(view: View) -> View:
             raise Http404 from error
 
     return guarded(answer)
+
+
+def form_target(view: View) -> View:
+    """What a form is sent to. Somebody who opens its address, as after an error, is led to the page above it."""
+    posted = window(view)
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return posted(request, *args, **kwargs) if request.method == "POST" else redirect(_page_above(request.path))
+
+    return answer
+
+
+def _page_above(path: str) -> str:
+    while path := path.rpartition("/")[0]:
+        if is_valid_path(path):
+            return path
+    return "/"
 
 
 def _page_to_return_to(request: HttpRequest) -> str:

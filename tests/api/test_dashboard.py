@@ -328,6 +328,37 @@ def test_lists_are_searched_narrowed_down_and_paged(alice: User, team: Tenant, m
     assert client.get("/jobs?before=nonsense&status=nonsense").status_code == 200
 
 
+def test_the_address_of_a_form_leads_to_a_page_when_it_is_opened(alice: User, job: Job) -> None:
+    run, client = run_of(job, timezone.now()), browser_of(alice)
+    led = {
+        path: client.get(path).headers["Location"]
+        for path in (
+            f"/jobs/{job.pk}/pause",
+            f"/executions/{run.pk}/cancel",
+            f"/executions/{run.pk}/replay",
+            "/dead-letters/act",
+            f"/keys/{run.pk}/revoke",
+            "/tenant",
+            "/sign-out",
+            "/account/sign-out-everywhere",
+            "/account/verification",
+        )
+    }
+
+    assert list(led.values()) == [
+        f"/jobs/{job.pk}",
+        f"/executions/{run.pk}",
+        f"/executions/{run.pk}",
+        "/dead-letters",
+        "/keys",
+        "/",
+        "/",
+        "/account",
+        "/account",
+    ]
+    assert all(client.get(path).status_code == 200 for path in led.values())
+
+
 def test_filters_are_applied_or_refused_with_a_message_and_never_ignored(alice: User, team: Tenant, job: Job) -> None:
     run, other = run_of(job, timezone.now()), run_of(job_of(team, "Other"), timezone.now())
     client = browser_of(alice)
@@ -354,6 +385,9 @@ def test_filters_are_applied_or_refused_with_a_message_and_never_ignored(alice: 
         ("/jobs?q=one+two+three+four+five+six", "Search for 1 to 5 words; this has 6."),
         ("/jobs?q=!!", "Search for 1 to 5 words; this has 0."),
         ("/jobs?tag=two%20words", "two words"),
+        ("/jobs?status=ACTIVE&status=PAUSED", "Repeated filter: status."),
+        ("/jobs?before=nonsense", "Invalid before id: nonsense."),
+        ("/executions?after=nonsense", "Invalid after id: nonsense."),
     ):
         found, page = listed(path)
         assert (found, told in page) == (set(), True), path

@@ -303,6 +303,19 @@ def test_filters_show_what_is_applied_after_going_back(page_of: PageOf) -> None:
     expect(status).to_have_value("")
 
 
+def test_reloading_the_page_of_a_new_key_creates_no_other(page_of: PageOf) -> None:
+    page = page_of("alice")
+    page.goto("/keys")
+    page.get_by_label("Name").fill("reloaded")
+    page.get_by_role("button", name="Create key").click()
+    page.locator("#secret").wait_for()
+
+    page.reload()
+
+    assert page.locator("#secret").count() == 0
+    assert page.get_by_role("row").filter(has_text="reloaded").count() == 1
+
+
 def test_filters_can_be_chosen_with_the_keyboard(page_of: PageOf) -> None:
     page = page_of("hana")
     page.goto("/executions")
