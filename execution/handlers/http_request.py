@@ -134,7 +134,7 @@ class HttpCall(BaseModel):
     "http_request", payload=HttpCall, destination=lambda call: call.target.origin, secrets_bound_to=("url", "headers")
 )
 def http_request(call: HttpCall, run: Run) -> dict[str, Any]:
-    """Make the request. What may be better later is retried, when the target says so; all else is given up at once."""
+    """Send an HTTP request. Temporary errors are retried, after the delay that the server asks for. Others are not."""
     deadline = Deadline(call.timeout or settings.HTTP_TIMEOUT.total_seconds())
     began = time.monotonic()
     try:

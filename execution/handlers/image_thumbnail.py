@@ -49,7 +49,7 @@ class Thumbnail(BaseModel):
 
 @task("image_thumbnail", payload=Thumbnail)
 def image_thumbnail(wanted: Thumbnail, run: Run) -> dict[str, Any]:
-    """Make the image and keep it; `name` is what to fetch it by. What is no image, or a bomb, is given up at once."""
+    """Resize an image. The result has the name to fetch it by. Invalid images and decompression bombs fail at once."""
     try:
         upload = find_upload(run.tenant_id, wanted.upload)
         with open_found(upload) as source:

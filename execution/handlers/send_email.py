@@ -41,7 +41,7 @@ def mail_server(email: Email) -> str:
     check_tenant=check_may_mail,
 )
 def send_email(emails: list[Email], runs: list[Run]) -> Iterator[dict[str, Any] | BaseException]:
-    """Send each mail through the configured server, and tell what it said of each."""
+    """Send each mail through the configured mail server. Each result has the recipients that it accepted."""
     if settings.MAIL_RATE_PER_RECIPIENT:  # first: nobody goes on with a generator that has answered for all
         mail_rates.sweep(sum(len(email.recipients) for email in emails))
     rights = mail_rights({run.tenant_id for run in runs})

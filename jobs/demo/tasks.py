@@ -28,13 +28,13 @@ class Failing(BaseModel):
 
 @task("demo_ping", payload=Nothing)
 def ping(payload: Nothing, run: Run) -> dict[str, str]:
-    """Be done at once."""
+    """Succeed at once."""
     return {"pong": run.idempotency_key[:8]}
 
 
 @task("demo_report", payload=Lasting)
 def report(payload: Lasting, run: Run) -> dict[str, int]:
-    """Take a while, in steps."""
+    """Take a few seconds, and report progress and log lines."""
     pages = 10
     for page in range(pages):
         run.progress(page / pages, f"page {page + 1} of {pages}")
@@ -48,7 +48,7 @@ def report(payload: Lasting, run: Run) -> dict[str, int]:
 
 @task("demo_sync", payload=Failing, retry_delay=SOON, max_retries=3)
 def sync(payload: Failing, run: Run) -> dict[str, int]:
-    """Fail at first, and recover."""
+    """Fail on the first attempts, then succeed."""
     time.sleep(0.3)
     if run.attempt <= payload.failures:
         run.log("no answer from the other side", level="warning")
@@ -58,6 +58,6 @@ def sync(payload: Failing, run: Run) -> dict[str, int]:
 
 @task("demo_charge", payload=Failing, retry_delay=SOON, max_retries=1)
 def charge(payload: Failing, run: Run) -> None:
-    """Fail each time: what ends among the dead letters."""
+    """Fail on every attempt, so that the execution becomes a dead letter."""
     time.sleep(0.2)
     raise ValueError(f"card declined for invoice {run.execution_id.int % 10_000}")
