@@ -25,7 +25,7 @@ from execution.outbox import Outbox
 from execution.pace import batched
 from execution.retry import Cancelled, LeaseLost
 from execution.runner import Runner
-from execution.running import Held, Running
+from execution.running import Held, Running, lengths
 from execution.scribe import Scribe
 from execution.spans import trace_claimed, trace_of
 from execution.spare import SpareThreads
@@ -38,7 +38,7 @@ from scheduler_project.memory import Sweeper
 logger = structlog.get_logger(__name__)
 
 MOST_UNWRITTEN = 2000  # outcomes: one of the bookkeeper's groups at each step of their way
-MAX_PAYLOAD_BYTES = 32 * 1024 * 1024  # of the claims that are held: thousands of usual payloads
+MAX_PAYLOADS = 32 * 1024 * 1024  # characters of the claims that are held: thousands of usual payloads
 FOREVER = timedelta(days=365)
 MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
@@ -72,7 +72,7 @@ class Executor:
         self.threads = threads
         self._spare = SpareThreads(threads, spare)
         self._lease = runner.limits.lease
-        self._sweeper = Sweeper(MAX_PAYLOAD_BYTES)
+        self._sweeper = Sweeper(MAX_PAYLOADS)
         self._held = Held()  # claimed, and its outcome not yet written
         self._running = Running(outbox.pace.bundle)  # of those, the ones whose handler is not yet done
         self._changed = Condition()
@@ -219,7 +219,7 @@ class Executor:
         They take it here, and several times as much in the process of the handlers. One claim may exceed the bound.
         """
         room = self._room_of(self.threads)
-        return min(room, 0) if self._held.bytes >= MAX_PAYLOAD_BYTES else room
+        return min(room, 0) if self._held.characters >= MAX_PAYLOADS else room
 
     @property
     def _spare_room(self) -> int:
@@ -255,8 +255,7 @@ class Executor:
         with self._changed:
             self._held.remove(claims)
             self._changed.notify_all()
-        for claim in claims:
-            self._sweeper.passed(len(claim.payload))
+        self._sweeper.passed_all(lengths(claims))
 
     def _leases(self) -> list[tuple[Claim, timedelta]]:
         with self._changed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+from collections.abc import Iterable
 from contextlib import suppress
 
 YOUNG = 20_000  # objects made before the collector looks at them; a batch is thousands, and none of them in cycles
@@ -30,6 +31,11 @@ class Sweeper:
         self.sweeps = 0
         self._every = every
         self._since = 0
+
+    def passed_all(self, sizes: Iterable[int]) -> None:
+        """Note several at once. The small ones, which are most, cost next to nothing."""
+        for size in filter(LARGE.__le__, sizes):
+            self.passed(size)
 
     def passed(self, size: int) -> None:
         """Note that a thread is done with a body or an answer of this number of bytes."""

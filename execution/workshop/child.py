@@ -19,6 +19,7 @@ import structlog
 from django.conf import settings
 
 from execution.retry import Interrupted
+from execution.running import lengths
 from execution.voice import Words
 from execution.workshop import wire
 from execution.workshop.base import Finished
@@ -78,7 +79,7 @@ class Desk:
     def _finished(self, finished: Sequence[Finished]) -> None:
         for claim, outcome in finished:
             self._answers.put((self._numbers.pop(claim), wire.pack_outcome(outcome)))
-            self._sweeper.passed(len(claim.payload))
+        self._sweeper.passed_all(lengths(claim for claim, _ in finished))
 
     def _said(self, claim: Claim, words: Words) -> None:
         if (number := self._numbers.get(claim)) is not None:

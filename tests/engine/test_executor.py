@@ -285,7 +285,7 @@ def test_no_new_work_is_taken_while_outcomes_pile_up(executor, gate, waiting, mo
 
 
 def test_no_new_work_is_taken_while_the_payloads_held_take_much_memory(executor, gate, waiting, monkeypatch) -> None:
-    monkeypatch.setattr("execution.executor.MAX_PAYLOAD_BYTES", 1)
+    monkeypatch.setattr("execution.executor.MAX_PAYLOADS", 1)
     waiting(1)
     while not gate.started:
         executor.tick(wait=timedelta(milliseconds=100))
@@ -297,7 +297,7 @@ def test_no_new_work_is_taken_while_the_payloads_held_take_much_memory(executor,
 
     gate.opened.set()
     eventually(lambda: executor.tick(wait=timedelta(milliseconds=100)) or len(gate.started) == 2)
-    assert executor.drain(SOON) == 0 and executor._held.bytes == 0
+    assert executor.drain(SOON) == 0 and executor._held.characters == 0
 
 
 def test_a_broker_that_does_not_answer_keeps_no_result_from_being_written(executor, gate, waiting, monkeypatch) -> None:
