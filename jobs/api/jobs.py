@@ -24,6 +24,7 @@ from jobs.api.expanding import EXPAND, read_expand, shown
 from jobs.api.filters import JobFilter
 from jobs.api.job_schema import describe_act, describe_jobs
 from jobs.api.keys import FIELD, key_of, once
+from jobs.api.long_writes import long_write
 from jobs.api.occurrence_schema import describe_occurrences
 from jobs.api.occurrences import answer_occurrences
 from jobs.api.parsing import BoundedJSONParser
@@ -88,7 +89,8 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
         def make() -> Sequence[Made]:
             return create_each(read)
 
-        made, headers = once(key, "create_jobs", request.data, tenant=self.tenant, make=make)
+        with long_write():
+            made, headers = once(key, "create_jobs", request.data, tenant=self.tenant, make=make)
         return Response(told(made), headers=headers)
 
     @describe_bulk_act("pause", "Pause")
@@ -178,4 +180,6 @@ class JobViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Create
 
     def _act_on_each(self, request: Request, act: ActOnEach) -> Response:
         ids = read_ids(request.data)
-        return Response(told_of_acts(ids, act(ids, tenant=self.tenant, actor=request.user)))
+        with long_write():
+            outcomes = act(ids, tenant=self.tenant, actor=request.user)
+        return Response(told_of_acts(ids, outcomes))
