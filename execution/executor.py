@@ -33,6 +33,7 @@ from execution.workshop import Finished, Workshop
 from jobs import ledger
 from jobs.clock import Clock
 from jobs.ledger import Claim
+from jobs.models import Execution
 from scheduler_project.memory import Sweeper
 
 logger = structlog.get_logger(__name__)
@@ -56,6 +57,7 @@ class Executor:
         runner: Runner,
         workshop: Workshop,
         *,
+        tasks: Collection[str],
         worker: str,
         clock: Clock,
         threads: int,
@@ -67,6 +69,7 @@ class Executor:
         self._outbox = outbox
         self.runner = runner
         self.workshop = workshop
+        self.tasks = tasks
         self.worker = worker
         self.clock = clock
         self.threads = threads
@@ -105,7 +108,7 @@ class Executor:
 
     def _use_spare_threads(self) -> int:
         """Start executions of tenants that hold less than their share, postpone the others; return how many started."""
-        started = 0
+        started = 0 if self.inbox.chooses else self._start_passed_over()
         until = time.monotonic() + WAIT.total_seconds()
         while self._room <= 0 < (room := self._spare_room) and time.monotonic() < until:
             with self._changed:
@@ -126,6 +129,26 @@ class Executor:
         if self._spare_room <= 0:
             self.inbox.rest()
         return started
+
+    def _start_passed_over(self) -> int:
+        """Start executions of other tenants that have waited for seconds behind a backlog; return how many.
+
+        A queue that cannot choose offers one execution after the other, and to postpone a long backlog takes long. What
+        waits for longer than a moment can be read from the database. Its message comes later, and finds it claimed.
+        """
+        with self._changed:
+            held = self._running.by_tenant()
+        if (room := self._spare_room) <= 0:
+            return 0
+        ready = Execution.objects.ready(self.clock.now(), self.tasks, self._spare.full(held))
+        waiting = list(ready.values_list("pk", "tenant_id")[:MAX_LOOKED_AT])
+        if not waiting:
+            return 0
+        owners = owners_of({tenant for _, tenant in waiting} | held.keys())
+        chosen, _ = self._spare.choose(waiting, held, room=room, owner_of=owners)
+        claims = self._claim(chosen)
+        self._begin(claims)
+        return len(claims)
 
     def _claim(self, offered: Sequence[UUID]) -> list[Claim]:
         now = self.clock.now()

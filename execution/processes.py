@@ -106,6 +106,7 @@ def make_executor(tasks: Collection[str] = (), threads: int | None = None) -> Ex
         make_outbox(pace),
         runner,
         workshop,
+        tasks=names,
         worker=f"{socket.gethostname()}-{os.getpid()}"[:100],
         clock=DatabaseClock(),
         threads=threads,

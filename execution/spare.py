@@ -53,6 +53,18 @@ class SpareThreads:
         """The tenants that hold their equal share already: none of theirs is started, however many wait."""
         return [tenant for tenant, count in held.items() if count >= share(self._threads, self.spare, len(held))]
 
+    def choose(
+        self,
+        offered: Sequence[Offered],
+        held: Counter[UUID],
+        *,
+        room: int,
+        owner_of: Mapping[UUID, int] = NO_OWNERS,
+    ) -> tuple[list[UUID], list[UUID]]:
+        """Return the executions to start, and the others."""
+        owner_of = owner_of if self._several_owners else NO_OWNERS  # one owner of all tenants keeps nobody out
+        return choose(offered, held, room=room, threads=self._threads, spare=self.spare, owner_of=owner_of)
+
     def divide(
         self,
         offered: Sequence[Offered],
@@ -63,8 +75,7 @@ class SpareThreads:
         owner_of: Mapping[UUID, int] = NO_OWNERS,
     ) -> tuple[list[UUID], list[Postponed]]:
         """Return the executions to start, and the others with the time at which each returns."""
-        owner_of = owner_of if self._several_owners else NO_OWNERS  # one owner of all tenants keeps nobody out
-        chosen, others = choose(offered, held, room=room, threads=self._threads, spare=self.spare, owner_of=owner_of)
+        chosen, others = self.choose(offered, held, room=room, owner_of=owner_of)
         tenant_of = dict(offered)
         postponed = list(zip(others, self._returns.take([tenant_of[one] for one in others], now), strict=True))
         self._postponed += postponed

@@ -49,6 +49,8 @@ class Message:
 class Inbox(ABC):
     """What one executor receives. Used by a single thread."""
 
+    chooses = False  # whether `take` can leave executions of some tenants where they are
+
     @abstractmethod
     def take(
         self, limit: int, *, wait: timedelta, but_not: Collection[UUID] = ()
@@ -58,7 +60,7 @@ class Inbox(ABC):
         Waits at most `wait` for the first. A message is never split, so its last ids may go past
         the limit. Leaving the block normally acknowledges them: claim inside it. Leaving it with
         an error gives them back. An execution may be offered twice; the claim makes that harmless.
-        Executions of the tenants in `but_not` are not wanted now: a broker that can choose leaves them
+        Executions of the tenants in `but_not` are not wanted now: a broker that `chooses` leaves them
         where they are. Raises BrokerUnavailable while the broker is out of reach.
         """
 

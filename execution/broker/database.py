@@ -19,7 +19,6 @@ from execution.broker.base import Broker, BrokerUnavailable, Bundle, Inbox, Mess
 from execution.pace import batched
 from jobs.clock import Clock, DatabaseClock
 from jobs.models import Execution
-from jobs.models.execution import ExecutionQuerySet
 
 LOOK_AGAIN = 0.05  # seconds between looks at an empty queue: the most this adds to a lone job
 
@@ -75,6 +74,8 @@ class DatabaseBroker(Broker):
 class DatabaseInbox(Inbox):
     """Looks for ready rows, and holds their locks while the caller claims them."""
 
+    chooses = True
+
     def __init__(self, tasks: list[str], clock: Clock, bundle: Bundle) -> None:
         self.tasks = tasks
         self.clock = clock
@@ -112,9 +113,7 @@ class DatabaseInbox(Inbox):
     ) -> Iterator[tuple[int, datetime, tuple[UUID, ...]]]:
         """What waits, in bundles of one priority, each with what orders it among the others."""
         size = self.bundle(task)
-        ready = _of_others(Execution.objects.ready(now, [task]), but_not).select_for_update(
-            skip_locked=True, no_key=True
-        )
+        ready = Execution.objects.ready(now, [task], but_not).select_for_update(skip_locked=True, no_key=True)
         rows = list(ready.values_list("priority", "not_before", "pk")[: max(limit, size)])
         for priority, alike in groupby(rows, key=itemgetter(0)):
             for bundle in batched(list(alike), size):
@@ -126,7 +125,7 @@ class DatabaseInbox(Inbox):
     def _await_work(self, wait: timedelta, but_not: Collection[UUID]) -> None:
         """Look without a lock: with SQLite even an idle look would keep writers out."""
         deadline = time.monotonic() + wait.total_seconds()
-        while not _of_others(Execution.objects.ready(self.clock.now(), self.tasks), but_not).exists():
+        while not Execution.objects.ready(self.clock.now(), self.tasks, but_not).exists():
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -134,7 +133,3 @@ class DatabaseInbox(Inbox):
 
     def close(self) -> None:
         pass
-
-
-def _of_others(executions: ExecutionQuerySet, but_not: Collection[UUID]) -> ExecutionQuerySet:
-    return executions.exclude(tenant__in=but_not) if but_not else executions

@@ -140,10 +140,13 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
         """The dead ones that may run again: a job that was cancelled or deleted never does."""
         return self.dead().filter(job__deleted_at=None).exclude(job__status=JobStatus.CANCELLED)
 
-    def ready(self, now: datetime, tasks: list[str]) -> ExecutionQuerySet:
-        """Those an executor of `tasks` may claim now, most urgent first; but not what a broker has had for moments."""
+    def ready(self, now: datetime, tasks: Collection[str], but_not: Collection[UUID] = ()) -> ExecutionQuerySet:
+        """Those an executor of `tasks` may claim now, most urgent first; but not what a broker has had for moments.
+
+        Executions of the tenants in `but_not` are left out.
+        """
         free = self.filter(shelf__in=sorted(CLAIMABLE), waits_for=None, not_before__lte=now, task__in=tasks)
-        return free.order_by("-priority", "not_before")
+        return (free.exclude(tenant__in=but_not) if but_not else free).order_by("-priority", "not_before")
 
     def postponed(self, before: datetime, tasks: list[str]) -> ExecutionQuerySet:
         """Those of `tasks` that could have started by `before`, and that a full executor has postponed beyond it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from threading import Condition
 
@@ -13,11 +14,11 @@ from django.utils import timezone
 from accounts.models import Tenant
 from accounts.teams import create_tenant
 from execution import spare
-from execution.broker.database import DatabaseInbox
 from execution.executor import Executor
 from execution.metrics import POSTPONED
 from execution.processes import make_executor
 from jobs import ledger, services
+from jobs.ledger import shelving
 from jobs.models import Attempt, Execution
 from jobs.services import NewJob
 from jobs.states import Status
@@ -186,7 +187,7 @@ def test_only_what_still_waits_for_the_time_it_was_postponed_to_is_brought_back(
 
 
 def test_a_backlog_is_passed_over_where_the_broker_can_choose(system, executor, rooms, ask, team, charlie) -> None:
-    if not isinstance(executor.inbox, DatabaseInbox):
+    if not executor.inbox.chooses:
         pytest.skip("a message has to be taken to learn whose it is")
     before = POSTPONED._value.get()
     other = charlie.tenants.get()
@@ -197,6 +198,22 @@ def test_a_backlog_is_passed_over_where_the_broker_can_choose(system, executor, 
     run_until(system, executor, lambda: rooms.inside[other.id] == 1)
 
     assert POSTPONED._value.get() == before, "to postpone a long backlog takes longer than to pass it over"
+
+
+def test_what_waits_behind_a_backlog_for_seconds_is_found_where_the_broker_cannot_choose(
+    system, executor, rooms, ask, team, charlie, monkeypatch
+) -> None:
+    if executor.inbox.chooses:
+        pytest.skip("nothing is behind a backlog")
+    monkeypatch.setattr(shelving, "BEFORE_A_LOOK", timedelta(0))  # the seconds are over
+    other = charlie.tenants.get()
+    ask(team, THREADS)
+    run_until(system, executor, lambda: rooms.inside[team.id] == THREADS)
+    executor.inbox.rest()
+    monkeypatch.setattr(executor.inbox, "take", lambda limit, **_: nullcontext([]))  # as if the queue came to no end
+    ask(other, 1)
+
+    run_until(system, executor, lambda: rooms.inside[other.id] == 1)
 
 
 def test_a_tenant_that_is_alone_is_never_postponed(system, executor, rooms, ask, team) -> None:
