@@ -50,8 +50,8 @@ def change(request: HttpRequest, user: User, *, current: str, new: str) -> User:
     with transaction.atomic():
         # Locked, with the password as it was checked: a password that was reset meanwhile, because the old one is
         # known to somebody else, must not be replaced by that person.
-        current = User.objects.select_for_update(no_key=True).filter(pk=known.pk, password=checked, is_active=True)
-        if not list(current.values_list("pk")):
+        unchanged = User.objects.select_for_update(no_key=True).filter(pk=known.pk, password=checked, is_active=True)
+        if not list(unchanged.values_list("pk")):
             raise WrongPassword("The password has just changed. Sign in again.")
         known.save(update_fields=["password"])
     return known
