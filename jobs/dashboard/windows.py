@@ -100,7 +100,11 @@ def _page_to_return_to(request: HttpRequest) -> str:
     ours = url_has_allowed_host_and_scheme(
         referer, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return urlsplit(referer)._replace(scheme="", netloc="").geturl() if ours else ""
+    if not ours:
+        return ""
+    parts = urlsplit(referer)
+    # One slash: two begin the name of another host.
+    return f"/{parts.path.lstrip('/')}{'?' if parts.query else ''}{parts.query}"
 
 
 def _check_scope(request: HttpRequest) -> None:

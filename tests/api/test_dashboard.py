@@ -6,6 +6,7 @@ import gzip
 import re
 from datetime import timedelta
 from html import escape, unescape
+from urllib.parse import unquote
 from uuid import uuid4
 
 import pytest
@@ -116,7 +117,7 @@ def test_strangers_are_sent_to_sign_in_and_back(db: None, job: Job) -> None:
         ("http://elsewhere.example/jobs", ""),
         ("http://testserver.elsewhere.example/", ""),
         ("javascript:alert(1)", ""),
-        ("http://testserver//elsewhere.example/", "?next=%2F%2Felsewhere.example%2F"),
+        ("http://testserver//elsewhere.example/", "?next=%2Felsewhere.example%2F"),
         ("", ""),
     ],
 )
@@ -130,9 +131,8 @@ def test_a_form_sent_after_the_session_ended_leads_back_to_its_own_page_only(
     after = stranger.post(answer.headers["Location"], credentials).headers["Location"]
 
     assert answer.headers["Location"] == f"/sign-in{back}"
-    assert not after.startswith(("//", "http", "javascript")) and after == (
-        "/jobs?status=ACTIVE" if "jobs" in back else "/"
-    )
+    assert after == (unquote(back.removeprefix("?next=")) or "/")
+    assert not after.startswith(("//", "http", "javascript"))
     job.refresh_from_db()
     assert job.status == JobStatus.ACTIVE
 
