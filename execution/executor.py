@@ -44,6 +44,8 @@ FOREVER = timedelta(days=365)
 MOST_TOLD = 5  # ids of what was passed over, in one line
 WAIT = timedelta(milliseconds=500)  # for work, before looking whether to stop
 BRIEFLY = timedelta(milliseconds=20)  # for work that spare threads may start
+RECALLED_PER_THREAD = 4  # postponed executions, for each thread that the queue left free
+MAX_LOOKS = 5  # at what waits in the database, each without the tenants of the looks before
 MAX_LOOKED_AT = 500  # executions: what a full executor takes at once to find those that spare threads may start
 
 
@@ -102,7 +104,7 @@ class Executor:
         if len(claims) < len(offered):
             _tell_passed_over(offered, claims)
         self._begin(claims)
-        if len(offered) < free and (postponed := self._spare.recall(MAX_LOOKED_AT)):
+        if len(offered) < free and (postponed := self._spare.recall(RECALLED_PER_THREAD * free)):
             ledger.bring_back(postponed, now=self.clock.now())  # for the threads that the queue left free
         return len(claims)
 
@@ -140,15 +142,20 @@ class Executor:
             held = self._running.by_tenant()
         if (room := self._spare_room) <= 0:
             return 0
-        ready = Execution.objects.ready(self.clock.now(), self.tasks, self._spare.full(held))
-        waiting = list(ready.values_list("pk", "tenant_id")[:MAX_LOOKED_AT])
-        if not waiting:
-            return 0
-        owners = owners_of({tenant for _, tenant in waiting} | held.keys())
-        chosen, _ = self._spare.choose(waiting, held, room=room, owner_of=owners)
-        claims = self._claim(chosen)
-        self._begin(claims)
-        return len(claims)
+        passed_over = set(self._spare.full(held))
+        for _ in range(MAX_LOOKS):
+            ready = Execution.objects.ready(self.clock.now(), self.tasks, passed_over)
+            waiting = list(ready.values_list("pk", "tenant_id")[:MAX_LOOKED_AT])
+            if not waiting:
+                break
+            tenants = {tenant for _, tenant in waiting}
+            chosen, _ = self._spare.choose(waiting, held, room=room, owner_of=owners_of(tenants | held.keys()))
+            if chosen:
+                claims = self._claim(chosen)
+                self._begin(claims)
+                return len(claims)
+            passed_over |= tenants  # further tenants of an owner who holds threads: others may wait behind them
+        return 0
 
     def _claim(self, offered: Sequence[UUID]) -> list[Claim]:
         now = self.clock.now()

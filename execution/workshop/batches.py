@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError
+from django.db import DatabaseError, InterfaceError
 
 from accounts.teams import owners_of
 from execution.hiding import hidden
@@ -83,7 +83,7 @@ def taking_turns(places: Sequence[Place], owner_of: Mapping[UUID, int]) -> list[
 def _owners_of(tenants: Collection[UUID]) -> Mapping[UUID, int]:
     try:
         return owners_of(tenants)
-    except DatabaseError:  # then tenants take turns: the work itself may not need the database
+    except (DatabaseError, InterfaceError):  # then tenants take turns: the work itself may not need the database
         return {}
 
 

@@ -200,17 +200,21 @@ def test_a_backlog_is_passed_over_where_the_broker_can_choose(system, executor, 
     assert POSTPONED._value.get() == before, "to postpone a long backlog takes longer than to pass it over"
 
 
-def test_what_waits_behind_a_backlog_for_seconds_is_found_where_the_broker_cannot_choose(
-    system, executor, rooms, ask, team, charlie, monkeypatch
+@pytest.mark.parametrize("looked_at", [500, 2])
+def test_what_waits_behind_a_backlog_for_seconds_is_found(
+    system, executor, rooms, ask, team, alice, charlie, monkeypatch, looked_at
 ) -> None:
     if executor.inbox.chooses:
         pytest.skip("nothing is behind a backlog")
+    monkeypatch.setattr("execution.executor.MAX_LOOKED_AT", looked_at)
     monkeypatch.setattr(shelving, "BEFORE_A_LOOK", timedelta(0))  # the seconds are over
     other = charlie.tenants.get()
     ask(team, THREADS)
     run_until(system, executor, lambda: rooms.inside[team.id] == THREADS)
     executor.inbox.rest()
     monkeypatch.setattr(executor.inbox, "take", lambda limit, **_: nullcontext([]))  # as if the queue came to no end
+    second = create_tenant(name="x", owner=alice).tenant
+    ask(second, 5)  # of the same owner, before the other's
     ask(other, 1)
 
     run_until(system, executor, lambda: rooms.inside[other.id] == 1)
