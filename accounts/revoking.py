@@ -18,7 +18,7 @@ from django.db.models.signals import post_save, pre_delete, pre_save
 from django.dispatch import Signal, receiver
 from django.utils import timezone
 
-from accounts.models import ApiKey, Invitation, Membership, User
+from accounts.models import ApiKey, Invitation, Membership, Tenant, User
 
 # Sent with `user_id` and `tenant_id`; without a tenant, in all of them.
 ownership_lost = Signal()
@@ -51,8 +51,10 @@ def end_membership(user_id: int, tenant_id: UUID | None = None) -> None:
 
 # Before it is deleted: afterwards the rows of a deleted user no longer name their maker.
 @receiver(pre_delete, sender=Membership)
-def _left(instance: Membership, **_: Any) -> None:
-    end_membership(instance.user_id, instance.tenant_id)
+def _left(instance: Membership, origin: Any, **_: Any) -> None:
+    # Where the tenant itself is deleted, all that was made for it goes with it, and nothing may be added to it.
+    if getattr(origin, "model", type(origin)) is not Tenant:
+        end_membership(instance.user_id, instance.tenant_id)
 
 
 @receiver(pre_save, sender=Membership)

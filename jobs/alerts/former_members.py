@@ -28,5 +28,8 @@ def withdraw_recipient(user_id: int, tenant_id: UUID | None, **_: Any) -> None:
     theirs = AlertRule.objects.filter(channel=Channel.EMAIL, tenant__in=left if tenant_id is None else [tenant_id])
     # Compared here: databases do not all search in JSON without regard to case, and a tenant has few rules.
     for rule in theirs.order_by("pk"):
+        others = Membership.objects.filter(tenant=rule.tenant_id, user__is_active=True).exclude(user=user_id)
+        if others.filter(user__email__iexact=address).exists():
+            continue  # two accounts may have one address
         if address.casefold() in {email.casefold() for email in rule.emails}:
             rules.remove_recipient(rule, address)

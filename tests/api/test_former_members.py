@@ -16,7 +16,7 @@ from accounts.models import ApiKey, Invitation, Membership, Tenant, User
 from accounts.teams import create_tenant
 from execution import worker_keys
 from execution.models import WorkerKey
-from jobs.models import AuditEvent
+from jobs.models import AlertRule, AuditEvent
 from tests.alerting import rule_of
 from tests.conftest import PASSWORD, client_of, key_client
 
@@ -217,8 +217,21 @@ def test_no_alert_rule_mails_a_former_member(api, alice, bob, team, leaving) -> 
     assert AuditEvent.objects.filter(action="update_alert", tenant=team).count() == 2
 
 
-def test_nothing_is_left_of_a_deleted_tenant(made, team, charlie) -> None:
-    team.delete()
+def test_an_address_that_another_member_has_too_stays_a_recipient(bob, team) -> None:
+    Membership.objects.create(tenant=team, user=User.objects.create_user("twin", "BOB@example.com", PASSWORD))
+    rule = rule_of(team, emails=["bob@example.com"])
+
+    removed_by_a_query(None, bob, team)
+
+    rule.refresh_from_db()
+    assert rule.emails == ["bob@example.com"] and rule.enabled
+
+
+@pytest.mark.parametrize("delete", [Tenant.delete, lambda team: Tenant.objects.filter(pk=team.pk).delete()])
+def test_nothing_is_left_of_a_deleted_tenant(made, bob, team, charlie, delete) -> None:
+    AlertRule.objects.create(tenant=team, name="x", kinds=[], channel="email", emails=[bob.email], pause=60)
+
+    delete(team)
 
     assert made.usable(charlie) == set()
     assert not ApiKey.objects.exists() and not WorkerKey.objects.exists() and not Invitation.objects.exists()
