@@ -121,7 +121,7 @@ def choose(
 
 
 def share(threads: int, spare: int, tenants: int) -> int:
-    """How many threads each of so many tenants may hold while the executor is full."""
+    """The most threads that each of `tenants` tenants may hold while the executor is full."""
     return min(threads, max(1, (threads + spare) // tenants))
 
 

@@ -33,7 +33,7 @@ def limit_memory(most: int) -> None:
 
 
 def limits_of_container(files: Sequence[Path] = CONTAINER) -> list[int]:
-    """The bytes that all processes of this container may have together; nothing where there is no limit."""
+    """The memory limits of this container in bytes; an empty list without a limit."""
     texts = [file.read_text().strip() for file in files if file.is_file()]
     return [int(text) for text in texts if text.isdigit()]
 

@@ -23,7 +23,7 @@ class TenantScoped(viewsets.GenericViewSet):
 
     pagination_class = NewestFirst
     lookup_value_regex = "[^/]+"
-    writes_need_read = False  # of an API key: where what is written decides who is told of what is stored
+    writes_need_read = False  # from an API key: set it where a write sends stored data to somebody else
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)

@@ -34,7 +34,7 @@ signed_out = guarded(LogoutView.as_view(next_page="sign-in"))
 
 
 def sign_out(request: HttpRequest) -> HttpResponse:
-    # Not a form target like the others: whoever may see no page must still be able to leave.
+    # Not a `form_target`: a user who may not see any page must still be able to sign out.
     return signed_out(request) if request.method == "POST" else redirect("overview")
 
 

@@ -17,7 +17,7 @@ from scheduling.recurrence.spreading import resolve
 
 WORTH_IT = 0.7  # of what it was: whoever changes a schedule wants to see a difference
 LONGEST_JITTER = 900  # seconds: later than a quarter of an hour is noticed
-STEPS_OF_A_NEW_RULE = 160  # to pick an `H` anew and find its first run takes as long as to count so many starts
+STEPS_OF_A_NEW_RULE = 160  # to pick an `H` anew and find its first run takes as long as counting this number of starts
 SHORTEST_JITTER = 120  # seconds: less leaves everything within a minute or two
 
 

@@ -32,8 +32,9 @@ class Budget:
 class Tally:
     """How many executions start in each minute.
 
-    What would take too long is spread evenly where it is about even in truth (jitter, short intervals), and left out
-    where it is not; both are told. Once the budget is spent, only what is spread without walking through it counts.
+    Groups that would take too long are spread evenly where their starts are nearly even (jitter, short intervals), and
+    left out elsewhere. The report names both. Once the budget is spent, only groups that can be spread without listing
+    their starts are counted.
     """
 
     window: Window

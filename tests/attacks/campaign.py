@@ -162,7 +162,7 @@ def _system(**env: str) -> Iterator[tuple[str, int]]:
     everything = start("manage.py", "run_all", "--port", str(free_port()), LOG_LEVEL="ERROR", **env)
     try:
         address = ready_address(everything)
-        Thread(target=everything.stdout.read, daemon=True).start()  # a full pipe would stop whoever logs
+        Thread(target=everything.stdout.read, daemon=True).start()  # a full pipe would block the processes that log
         yield address, _web_of(everything.pid)
     finally:
         everything.send_signal(signal.SIGTERM)

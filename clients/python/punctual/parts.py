@@ -130,8 +130,8 @@ class DeadLetters(Part):
     ) -> Mapping[str, Any]:
         """Run them again: those with these ids, all of one cause, or all that a filter finds.
 
-        Says how many in `count`, and in `more` whether there are some left: then repeat it. `payload` replaces
-        theirs; with `canary`, so many are tried first.
+        The answer has the number in `count`, and in `more` whether some are left: then repeat the call. `payload`
+        replaces their payloads. `canary` is the number of executions to try first.
         """
         return self._act("replay", _which(executions, fingerprint, filter) | more)
 
